@@ -1,0 +1,1 @@
+"""Floor 0, pure: no sockets, files, SQL, clock or Dagster."""

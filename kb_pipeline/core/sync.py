@@ -1,0 +1,263 @@
+"""Keeps one table in step with the one before it: a streaming merge-join of two mark streams.
+
+A run killed anywhere resumes by being run again, a second run does nothing, and memory does not grow with
+the number of keys. There is no cursor: the marks are the progress, and they are committed with the rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from kb_pipeline.core.fingerprints import Recipe
+
+ItemsT = TypeVar("ItemsT")
+ItemsT_co = TypeVar("ItemsT_co", covariant=True)
+RowsT = TypeVar("RowsT")
+RowsT_contra = TypeVar("RowsT_contra", contravariant=True)
+
+DEFAULT_BATCH_KEYS: Final = 64
+DEFAULT_BATCH_WEIGHT: Final = 32 * 2**20
+MAX_LISTED_CHANGES: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A key and the fingerprint of what it holds. `weight` (bytes) bounds a batch by what it must read."""
+
+    key: str
+    fingerprint: str
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A key whose derivation failed for one target fingerprint; it is tried again from `retry_at` on."""
+
+    key: str
+    fingerprint: str
+    error: str
+    attempts: int
+    retry_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Generic[RowsT]):
+    """What a derive gives for a batch: the rows of the keys that worked, and why the others did not."""
+
+    rows: RowsT
+    errors: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Anything worth adding up over the run (bytes, tokens, reused and embedded chunks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[RowsT]):
+    """One commit. The sink stores `rows` with `marks`, drops `deleted`, and records `failures`, all or nothing
+    for rows and marks; a failure that is recorded twice is the same failure."""
+
+    rows: RowsT | None
+    marks: Sequence[Mark]
+    deleted: Sequence[str]
+    failures: Sequence[Failure]
+
+
+class Source(Protocol[ItemsT_co]):
+    """Where keys come from."""
+
+    def marks(self) -> Iterator[Mark]:
+        """Every key once, in ascending order. Raises when it cannot read to the end: short is never complete."""
+        ...
+
+    def read(self, keys: Sequence[str]) -> ItemsT_co:
+        """Everything that deriving these keys needs."""
+        ...
+
+
+class Sink(Protocol[RowsT_contra]):
+    """Where derived rows go, and the memory of what each key was last derived from."""
+
+    def marks(self) -> Iterator[Mark]:
+        """Every stored key once, in ascending order, as of the call: later commits do not show."""
+        ...
+
+    def failures(self) -> Iterator[Failure]:
+        """Every recorded failure, in ascending order of key, as of the call."""
+        ...
+
+    def commit(self, batch: Batch[RowsT_contra]) -> None:
+        """Store the batch. A key of `marks` leaves no failure behind; a key of `failures` keeps its old rows."""
+        ...
+
+
+class Change(StrEnum):
+    """What happened to a key."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    DELETED = "deleted"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one sync, for metadata and progress."""
+
+    unchanged: int = 0
+    added: int = 0
+    changed: int = 0
+    deleted: int = 0
+    failed: int = 0
+    waiting: int = 0
+    """Keys that failed before and whose retry time has not come."""
+    batches: int = 0
+    stopped_early: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+    listed: list[tuple[Change, str]] = field(default_factory=list)
+    """The first changes, for the table of what changed; at most MAX_LISTED_CHANGES of each kind."""
+
+    def note(self, change: Change, key: str) -> None:
+        """Count one change and list it while there is room."""
+        setattr(self, change.value, getattr(self, change.value) + 1)
+        if sum(1 for kind, _ in self.listed if kind is change) < MAX_LISTED_CHANGES:
+            self.listed.append((change, key))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    change: Change
+    mark: Mark
+    """The source's mark; for a deletion, the sink's."""
+    target: str
+    attempts: int = 0
+
+
+def sync(  # noqa: PLR0913 - the collaborators are the interface
+    source: Source[ItemsT],
+    sink: Sink[RowsT],
+    derive: Callable[[Sequence[Mark], ItemsT], Derived[RowsT]],
+    *,
+    recipe: Recipe,
+    now: Callable[[], datetime],
+    retry_after: Callable[[int], timedelta],
+    batch_keys: int = DEFAULT_BATCH_KEYS,
+    batch_weight: int = DEFAULT_BATCH_WEIGHT,
+    keep_going: Callable[[], bool] = lambda: True,
+    on_batch: Callable[[Tally], None] = lambda _tally: None,
+) -> Tally:
+    """Bring `sink` in step with `source`, and return what was done.
+
+    `derive` gets marks that carry the *source's* fingerprints; the sink gets marks that carry the target,
+    `recipe.target(source fingerprint)`. A key that `derive` reports in `errors` keeps its old rows and is
+    recorded with its attempts; `retry_after(attempts)` is how long it then waits. Whatever source, sink or
+    derive raise ends the run; what was committed stays, and running again goes on from there.
+    """
+    tally = Tally()
+    for works in _batched(_plan(source, sink, recipe, now, tally), batch_keys, batch_weight):
+        if not keep_going():
+            tally.stopped_early = True
+            break
+        _carry_out(works, source, sink, derive, now, retry_after, tally)
+        tally.batches += 1
+        on_batch(tally)
+    return tally
+
+
+def _plan(
+    source: Source[ItemsT], sink: Sink[RowsT], recipe: Recipe, now: Callable[[], datetime], tally: Tally
+) -> Iterator[_Work]:
+    """Merge-join the two mark streams, and yield what is to be done in key order."""
+    stored = _ascending(sink.marks(), "sink")
+    failures = iter(sink.failures())
+    failure = next(failures, None)
+    held = next(stored, None)
+    for mark in _ascending(source.marks(), "source"):
+        while held is not None and held.key < mark.key:
+            yield _Work(Change.DELETED, held, "")
+            held = next(stored, None)
+        while failure is not None and failure.key < mark.key:
+            failure = next(failures, None)
+        target = recipe.target(mark.fingerprint)
+        before = held if held is not None and held.key == mark.key else None
+        if before is not None:
+            held = next(stored, None)
+        if before is not None and before.fingerprint == target:
+            tally.unchanged += 1
+            continue
+        known = failure if failure is not None and (failure.key, failure.fingerprint) == (mark.key, target) else None
+        if known is not None and known.retry_at > now():
+            tally.waiting += 1
+            continue
+        change = Change.ADDED if before is None else Change.CHANGED
+        yield _Work(change, mark, target, known.attempts if known else 0)
+    while held is not None:
+        yield _Work(Change.DELETED, held, "")
+        held = next(stored, None)
+
+
+def _carry_out(
+    works: Sequence[_Work],
+    source: Source[ItemsT],
+    sink: Sink[RowsT],
+    derive: Callable[[Sequence[Mark], ItemsT], Derived[RowsT]],
+    now: Callable[[], datetime],
+    retry_after: Callable[[int], timedelta],
+    tally: Tally,
+) -> None:
+    wanted = [work for work in works if work.change is not Change.DELETED]
+    deleted = [work.mark.key for work in works if work.change is Change.DELETED]
+    marks = [work.mark for work in wanted]
+    derived = derive(marks, source.read([mark.key for mark in marks])) if marks else None
+    errors = derived.errors if derived else {}
+    failures = [
+        Failure(work.mark.key, work.target, errors[work.mark.key], work.attempts + 1, now() + retry_after(work.attempts + 1))
+        for work in wanted
+        if work.mark.key in errors
+    ]
+    done = [Mark(work.mark.key, work.target) for work in wanted if work.mark.key not in errors]
+    sink.commit(Batch(derived.rows if derived else None, done, deleted, failures))
+    for work in works:
+        tally.note(Change.FAILED if work.mark.key in errors else work.change, work.mark.key)
+    if derived:
+        tally.counts.update(derived.counts)
+
+
+def _batched(works: Iterable[_Work], most_keys: int, most_weight: int) -> Iterator[list[_Work]]:
+    batch: list[_Work] = []
+    weight = 0
+    for work in works:
+        if batch and weight + work.mark.weight > most_weight:
+            yield batch
+            batch, weight = [], 0
+        batch.append(work)
+        weight += work.mark.weight
+        if len(batch) >= most_keys:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+def _ascending(marks: Iterator[Mark], whose: str) -> Iterator[Mark]:
+    """Pass marks through, and refuse a stream that is out of order: a merge-join would delete by it."""
+    first = next(marks, None)
+    if first is None:
+        return
+    yield first
+    for before, mark in pairwise(_chain(first, marks)):
+        if mark.key <= before.key:
+            message = f"{whose} marks are not in strictly ascending order: {before.key!r} then {mark.key!r}"
+            raise ValueError(message)
+        yield mark
+
+
+def _chain(first: Mark, rest: Iterator[Mark]) -> Iterator[Mark]:
+    yield first
+    yield from rest

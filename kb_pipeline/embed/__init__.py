@@ -1,0 +1,1 @@
+"""Floor 1: the Embedder protocol and its implementations."""

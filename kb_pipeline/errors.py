@@ -1,0 +1,156 @@
+"""Every exception this project raises on purpose. No behaviour here, only the tree:
+
+    KbError
+    ├── ConfigError                a setting or an argument is wrong; says which and what it takes
+    │   ├── InvalidSiteId
+    │   ├── InvalidAddress         not http(s), internal, or it does not resolve
+    │   └── ModelMissing           the embedding model is not there, or is not the one its authors published
+    ├── StoreError                 the control plane or the data plane
+    │   ├── StoreUnavailable       not reachable, not writable, disk full (transient)
+    │   ├── SchemaTooNew           the data was written by a newer version of this program
+    │   ├── SiteNotFound
+    │   └── SiteBusy               another writer holds the site's lock (transient)
+    ├── RefreshError               a stage refuses to go on, and says why
+    │   ├── NotApproved
+    │   ├── NothingDiscovered
+    │   └── NothingToPublish
+    ├── FetchError                 one request did not give a response
+    │   ├── GuardRefused           the address may never be dialled
+    │   ├── NameNotResolved
+    │   ├── ConnectFailed
+    │   ├── CertificateInvalid
+    │   ├── TimedOut               (transient)
+    │   ├── ConnectionBroken       reset, half a body, protocol noise (transient)
+    │   ├── BodyTooLarge
+    │   ├── BodyUndecodable
+    │   └── TooManyRedirects
+    └── DeriveError                one page could not be derived; the page fails, the others go on
+        ├── BodyUnreadable         broken or encrypted PDF, not a document
+        └── EmbeddingFailed
+
+`transient` says whether trying again later, unchanged, can help.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class KbError(Exception):
+    """Base of the tree. `transient` is true where the same call may succeed later."""
+
+    transient: ClassVar[bool] = False
+
+
+class ConfigError(KbError):
+    """A setting or argument is wrong. The message names it and what it takes."""
+
+
+class InvalidSiteId(ConfigError):
+    """Not a slug of the form [a-z0-9][a-z0-9-]{0,62}."""
+
+
+class InvalidAddress(ConfigError):
+    """An address that cannot be a site: wrong scheme, internal, or a name that does not resolve."""
+
+
+class ModelMissing(ConfigError):
+    """The embedding model is not there, or does not have the digest its authors publish."""
+
+
+class StoreError(KbError):
+    """The control plane (PostgreSQL) or the data plane (Lance)."""
+
+
+class StoreUnavailable(StoreError):
+    """Not reachable, not writable, or out of space."""
+
+    transient = True
+
+
+class SchemaTooNew(StoreError):
+    """The stored schema is newer than this program knows; upgrade the program."""
+
+
+class SiteNotFound(StoreError):
+    """No site of that id is registered."""
+
+
+class SiteBusy(StoreError):
+    """Another writer holds the site's lock."""
+
+    transient = True
+
+
+class RefreshError(KbError):
+    """A stage refuses to go on; the message is for the site's owner."""
+
+
+class NotApproved(RefreshError):
+    """The estimate waits for approval, or did not fit the allowance."""
+
+
+class NothingDiscovered(RefreshError):
+    """Discovery found no page at all; the message says what each source answered."""
+
+
+class NothingToPublish(RefreshError):
+    """There is no vector to make live."""
+
+
+class FetchError(KbError):
+    """One request ended without a usable response."""
+
+
+class GuardRefused(FetchError):
+    """The guard refused the address: private, reserved, or not http(s)."""
+
+
+class NameNotResolved(FetchError):
+    """The host name has no address."""
+
+
+class ConnectFailed(FetchError):
+    """Refused or unreachable."""
+
+
+class CertificateInvalid(FetchError):
+    """TLS could not be agreed, or the certificate is not valid for the host."""
+
+
+class TimedOut(FetchError):
+    """A connect, read, total or wall-clock limit was reached."""
+
+    transient = True
+
+
+class ConnectionBroken(FetchError):
+    """The connection was reset, ended early, or did not speak HTTP."""
+
+    transient = True
+
+
+class BodyTooLarge(FetchError):
+    """The decompressed body went over its limit."""
+
+
+class BodyUndecodable(FetchError):
+    """The content coding is unknown, damaged or cut short."""
+
+    transient = True
+
+
+class TooManyRedirects(FetchError):
+    """More than ten hops, or a loop."""
+
+
+class DeriveError(KbError):
+    """One page could not be derived from the stage before."""
+
+
+class BodyUnreadable(DeriveError):
+    """The stored body is no document this program reads: encrypted or broken PDF, binary noise."""
+
+
+class EmbeddingFailed(DeriveError):
+    """The embedder gave no vector, or a vector of the wrong shape, for a chunk."""

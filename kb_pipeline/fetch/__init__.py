@@ -1,0 +1,1 @@
+"""Floor 1: everything that opens a socket to an address that came from a site."""

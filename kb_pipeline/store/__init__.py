@@ -1,0 +1,1 @@
+"""Floor 1: PostgreSQL (control plane) and Lance (data plane)."""
