@@ -50,9 +50,9 @@ unreadable at once, also in backups. A written confirmation is sent on request.
 
 def make_pdf(target: Path) -> None:
     """Write the PDF to `target`."""
-    from reportlab.lib.pagesizes import A4
-    from reportlab.lib.styles import getSampleStyleSheet
-    from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer
+    from reportlab.lib.pagesizes import A4  # noqa: PLC0415 - developers only
+    from reportlab.lib.styles import getSampleStyleSheet  # noqa: PLC0415
+    from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer  # noqa: PLC0415
 
     styles = getSampleStyleSheet()
     flow: list[object] = [Paragraph(TITLE, styles["Title"]), Spacer(1, 12)]
