@@ -1,0 +1,1 @@
+"""Measures the pipeline on real and generated sites, beside the script one would otherwise write."""
