@@ -1,0 +1,112 @@
+"""httpx over httpcore with the guard's pinned connections, and the translation of their errors into ours."""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import httpcore
+import httpx
+
+from kb_pipeline.errors import CertificateInvalid, ConnectFailed, ConnectionBroken, FetchError, TimedOut
+from kb_pipeline.fetch.guard import Guard, PinnedBackend
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+KEEPALIVE_SECONDS: Final = 15.0
+_HOSTNAME_MISMATCH: Final = frozenset({62, 63, 64})
+"""OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and its relatives for mail and IP addresses."""
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """Sends requests over connections that the guard opened. No proxy, no environment, HTTP/1.1."""
+
+    def __init__(self, guard: Guard, *, ssl_context: ssl.SSLContext, connections: int) -> None:
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl_context,
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=KEEPALIVE_SECONDS,
+            network_backend=PinnedBackend(guard),
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request; the body of the response is read by the caller. Raises FetchError."""
+        with translated_errors():
+            response = await self._pool.handle_async_request(
+                httpcore.Request(
+                    method=request.method,
+                    url=httpcore.URL(
+                        scheme=request.url.raw_scheme,
+                        host=request.url.raw_host,
+                        port=request.url.port,
+                        target=request.url.raw_path,
+                    ),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        return httpx.Response(
+            status_code=response.status,
+            headers=response.headers,
+            stream=_Stream(response),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._pool.aclose()
+
+
+class _Stream(httpx.AsyncByteStream):
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with translated_errors():
+            async for piece in self._response.aiter_stream():
+                yield piece
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise FetchErrors, with words for a site's owner, in place of what httpcore raises."""
+    try:
+        yield
+    except httpcore.TimeoutException as error:
+        raise TimedOut(_TIMEOUTS.get(type(error), "the site did not answer in time")) from error
+    except httpcore.ConnectError as error:
+        raise _connect_error(error) from error
+    except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+        raise ConnectionBroken(_broken(error)) from error
+
+
+_TIMEOUTS: Final[dict[type[Exception], str]] = {
+    httpcore.ConnectTimeout: "no connection within the time limit",
+    httpcore.ReadTimeout: "the site stopped sending",
+    httpcore.WriteTimeout: "the site stopped reading the request",
+    httpcore.PoolTimeout: "no free connection within the time limit",
+}
+
+
+def _connect_error(error: Exception) -> FetchError:
+    cause = error.__cause__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        kind = "the certificate is for another host" if cause.verify_code in _HOSTNAME_MISMATCH else "bad certificate"
+        return CertificateInvalid(f"{kind} ({cause.verify_message})")
+    if isinstance(cause, ssl.SSLError):
+        return CertificateInvalid(f"TLS could not be agreed ({cause.reason or cause})")
+    if error.args and error.args[0]:
+        return ConnectFailed(f"the connection was not accepted ({error.args[0]})")
+    return ConnectFailed("the connection was closed before TLS was agreed")
+
+
+def _broken(error: Exception) -> str:
+    said = str(error.args[0]) if error.args and error.args[0] else type(error).__name__
+    return f"the connection broke ({said})" if isinstance(error, httpcore.NetworkError) else f"not proper HTTP ({said})"
