@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 ItemsT = TypeVar("ItemsT")
 ItemsT_co = TypeVar("ItemsT_co", covariant=True)
 RowsT = TypeVar("RowsT")
-RowsT_contra = TypeVar("RowsT_contra", contravariant=True)
 
 DEFAULT_BATCH_KEYS: Final = 64
 DEFAULT_BATCH_WEIGHT: Final = 32 * 2**20
@@ -67,6 +66,8 @@ class Batch(Generic[RowsT]):
     marks: Sequence[Mark]
     deleted: Sequence[str]
     failures: Sequence[Failure]
+    forgotten: Sequence[str] = ()
+    """Keys of failures that no longer matter: the key went, or is up to date after all."""
 
 
 class Source(Protocol[ItemsT_co]):
@@ -81,7 +82,7 @@ class Source(Protocol[ItemsT_co]):
         ...
 
 
-class Sink(Protocol[RowsT_contra]):
+class Sink(Protocol[RowsT]):
     """Where derived rows go, and the memory of what each key was last derived from."""
 
     def marks(self) -> Iterator[Mark]:
@@ -92,7 +93,7 @@ class Sink(Protocol[RowsT_contra]):
         """Every recorded failure, in ascending order of key, as of the call."""
         ...
 
-    def commit(self, batch: Batch[RowsT_contra]) -> None:
+    def commit(self, batch: Batch[RowsT]) -> None:
         """Store the batch. A key of `marks` leaves no failure behind; a key of `failures` keeps its old rows."""
         ...
 
@@ -139,7 +140,7 @@ class _Work:
     attempts: int = 0
 
 
-def sync(  # noqa: PLR0913 - the collaborators are the interface
+def sync(
     source: Source[ItemsT],
     sink: Sink[RowsT],
     derive: Callable[[Sequence[Mark], ItemsT], Derived[RowsT]],
@@ -217,7 +218,9 @@ def _carry_out(
     derived = derive(marks, source.read([mark.key for mark in marks])) if marks else None
     errors = derived.errors if derived else {}
     failures = [
-        Failure(work.mark.key, work.target, errors[work.mark.key], work.attempts + 1, now() + retry_after(work.attempts + 1))
+        Failure(
+            work.mark.key, work.target, errors[work.mark.key], work.attempts + 1, now() + retry_after(work.attempts + 1)
+        )
         for work in wanted
         if work.mark.key in errors
     ]

@@ -1,0 +1,140 @@
+"""A site's LanceDB database: its tables, made with explicit schemas, and how they are read.
+
+"Could not read" is never "empty" here: a table that should be there and is not, or that cannot be read to the
+end, raises, since whatever reads marks would otherwise delete by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from kb_pipeline.errors import StoreError, StoreUnavailable
+from kb_pipeline.model import check_site_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kb_pipeline.store.schemas import TableSpec
+
+Table: TypeAlias = Any
+"""A `lancedb.table.Table`: the library is imported only when a site is opened."""
+
+_PAGE_ID: Final = re.compile(r"[0-9a-f]{1,64}")
+
+
+class SiteStore:
+    """One site's LanceDB database, `<lance_uri>/sites/<site_id>/`. Opened on first use."""
+
+    def __init__(self, lance_uri: str, site_id: str) -> None:
+        self.site_id = check_site_id(site_id)
+        self.uri = f"{lance_uri.rstrip('/')}/sites/{site_id}"
+        self._connection: Any = None
+
+    def table_names(self) -> list[str]:
+        """Every table, by name; none when the site has no data yet."""
+        with readable(f"the tables of site {self.site_id!r}"):
+            names: list[str] = []
+            token = None
+            while True:
+                answer = self._database().list_tables(page_token=token)
+                names += answer.tables
+                token = answer.page_token
+                if not token:
+                    return sorted(names)
+
+    def exists(self, name: str) -> bool:
+        """Whether the table was made."""
+        return name in self.table_names()
+
+    def ensure(self, spec: TableSpec) -> Table:
+        """The table, made empty when there is none. For the stage that fills it.
+
+        Raises StoreError when the table has other columns, or is there and cannot be read.
+        """
+        if not self.exists(spec.name):
+            with readable(f"table {spec.name!r} of site {self.site_id!r}"):
+                return self._database().create_table(spec.name, schema=spec.schema, exist_ok=True)
+        table = self.table(spec.name)
+        if table.schema.names != spec.schema.names:
+            message = (
+                f"table {spec.name!r} of site {self.site_id!r} has columns {table.schema.names}"
+                f" where this program has {spec.schema.names}"
+            )
+            raise StoreError(message)
+        return table
+
+    def table(self, name: str) -> Table:
+        """The table, at its latest version, on a handle of its own. Raises StoreError when there is none: an
+        upstream table that is missing is not an empty one."""
+        if not self.exists(name):
+            message = f"site {self.site_id!r} has no table {name!r} in {self.uri}"
+            raise StoreError(message)
+        with readable(f"table {name!r} of site {self.site_id!r}"):
+            return self._database().open_table(name)
+
+    def drop(self) -> None:
+        """Delete all tables and versions. Repeatable."""
+        with readable(f"the data of site {self.site_id!r}"):
+            self._database().drop_all_tables()
+
+    def _database(self) -> Any:
+        if self._connection is None:
+            import lancedb  # noqa: PLC0415 - heavy, and not needed to load the code location
+
+            self._connection = lancedb.connect(self.uri)
+        return self._connection
+
+
+def at_version(table: Table, version: int | None = None) -> Table:
+    """Another handle on the table, fixed at a version (by default the one it is at): later commits do not show."""
+    wanted = table.version if version is None else version
+    with readable(f"table {table.name!r}"):
+        fixed = table._conn.open_table(table.name)  # noqa: SLF001 - a handle has no public way to be copied
+        fixed.checkout(wanted)
+    return fixed
+
+
+def in_pages(page_ids: Sequence[str]) -> str:
+    """A filter on the rows of these pages. Raises ValueError for anything that is not a page id."""
+    for page_id in page_ids:
+        if not _PAGE_ID.fullmatch(page_id):
+            message = f"not a page id: {page_id!r}"
+            raise ValueError(message)
+    return f"page_id IN ({', '.join(repr(page_id) for page_id in page_ids)})"
+
+
+def read_rows(
+    table: Table, *, where: str | None = None, columns: Sequence[str] | None = None, order: Sequence[str] = ()
+) -> pa.Table:
+    """Rows as one Arrow table, sorted by the columns of `order`. Raises StoreError when it cannot read them all."""
+    with readable(f"table {table.name!r}"):
+        query = table.search()
+        query = query.where(where) if where else query
+        query = query.select(list(columns)) if columns else query
+        found: pa.Table = query.to_arrow()
+    return found.sort_by([(name, "ascending") for name in order]) if order else found
+
+
+def read_pages(
+    table: Table, page_ids: Sequence[str], *, columns: Sequence[str] | None = None, order: Sequence[str] = ("page_id",)
+) -> pa.Table:
+    """All rows of these pages, in `order`. Pages without rows are simply not in it."""
+    return read_rows(table, where=in_pages(page_ids) if page_ids else "false", columns=columns, order=order)
+
+
+@contextlib.contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Lance reports through RuntimeError, OSError and ValueError alike: StoreError, or StoreUnavailable for a
+    disk that is full or a folder that is closed."""
+    try:
+        yield
+    except (RuntimeError, OSError, ValueError, pa.ArrowException) as error:
+        said = " ".join(str(error).split())[:500]
+        full = any(sign in said for sign in ("No space left", "Permission denied", "Read-only file system"))
+        kind = StoreUnavailable if full else StoreError
+        message = f"{what} cannot be {'written' if full else 'used'}: {said}"
+        raise kind(message) from error

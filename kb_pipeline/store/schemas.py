@@ -1,0 +1,102 @@
+"""The Lance tables of a site and their columns. Every derived row carries `mark` (the target fingerprint its page
+was derived to) and `output` (the fingerprint of what it holds, the source fingerprint of the table after it)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+SNAPSHOTS: Final = "snapshots"
+TEXTS: Final = "texts"
+CHUNKS: Final = "chunks"
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """A table's name, its Arrow schema, and the column whose values are unique."""
+
+    name: str
+    schema: pa.Schema
+    row_key: str
+
+
+_MARKS: Final = (
+    pa.field("page_id", pa.string(), nullable=False),
+    pa.field("mark", pa.string(), nullable=False),
+    pa.field("output", pa.string(), nullable=False),
+)
+
+SNAPSHOTS_TABLE: Final = TableSpec(
+    SNAPSHOTS,
+    pa.schema(
+        [
+            pa.field("page_id", pa.string(), nullable=False),
+            pa.field("url", pa.string(), nullable=False),
+            pa.field("content_type", pa.string(), nullable=False),
+            pa.field("body", pa.large_binary(), nullable=False),
+            pa.field("content_hash", pa.string(), nullable=False),
+            pa.field("tier", pa.string(), nullable=False),
+            pa.field("status_code", pa.int32(), nullable=False),
+            pa.field("fetched_at", pa.timestamp("us", tz="UTC"), nullable=False),
+        ]
+    ),
+    "page_id",
+)
+
+TEXTS_TABLE: Final = TableSpec(
+    TEXTS,
+    pa.schema(
+        [
+            *_MARKS,
+            pa.field("url", pa.string(), nullable=False),
+            pa.field("title", pa.string(), nullable=False),
+            pa.field("description", pa.string(), nullable=False),
+            pa.field("language", pa.string()),
+            pa.field("canonical", pa.string()),
+            pa.field("published", pa.string()),
+            pa.field("modified", pa.string()),
+            pa.field("markdown", pa.large_string(), nullable=False),
+            pa.field("characters", pa.int32(), nullable=False),
+            pa.field("page_state", pa.string(), nullable=False),
+            pa.field("quality", pa.float32(), nullable=False),
+            pa.field("degraded", pa.bool_(), nullable=False),
+            pa.field("truncated", pa.bool_(), nullable=False),
+            pa.field("noindex", pa.bool_(), nullable=False),
+        ]
+    ),
+    "page_id",
+)
+
+_PASSAGE: Final = (
+    *_MARKS,
+    pa.field("chunk_id", pa.string(), nullable=False),
+    pa.field("ordinal", pa.int32(), nullable=False),
+    pa.field("url", pa.string(), nullable=False),
+    pa.field("title", pa.string(), nullable=False),
+    pa.field("description", pa.string(), nullable=False),
+    pa.field("heading_path", pa.list_(pa.string()), nullable=False),
+    pa.field("text", pa.string(), nullable=False),
+    pa.field("hash", pa.string(), nullable=False),
+    pa.field("tokens", pa.int32(), nullable=False),
+)
+
+CHUNKS_TABLE: Final = TableSpec(CHUNKS, pa.schema(list(_PASSAGE)), "chunk_id")
+
+
+def vectors_table_name(model: str, dimension: int) -> str:
+    """`vectors-<model slug>-<dimension>`: another model builds beside, and never over, what is live."""
+    slug = re.sub(r"[^a-z0-9]+", "-", model.rsplit("/", 1)[-1].lower()).strip("-") or "model"
+    return f"vectors-{slug[:60]}-{dimension}"
+
+
+def vectors_table(model: str, dimension: int) -> TableSpec:
+    """Chunks with their site and embedding, a float32 vector of unit length."""
+    fields = [
+        pa.field("site_id", pa.string(), nullable=False),
+        *_PASSAGE,
+        pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
+    ]
+    return TableSpec(vectors_table_name(model, dimension), pa.schema(fields), "chunk_id")
