@@ -23,9 +23,13 @@
     │   ├── ConnectionBroken       reset, half a body, protocol noise (transient)
     │   ├── BodyTooLarge
     │   ├── BodyUndecodable
-    │   └── TooManyRedirects
+    │   ├── TooManyRedirects
+    │   ├── RedirectRefused        a redirect leads where this page may not follow
+    │   ├── NotADocument           neither HTML, text nor PDF
+    │   └── HostOnHold             the host asked to be left alone for longer than a run waits (transient)
     └── DeriveError                one page could not be derived; the page fails, the others go on
-        ├── BodyUnreadable         broken or encrypted PDF, not a document
+        ├── BodyUnreadable         not a document
+        │   └── PdfUnreadable      encrypted, scanned, empty, broken or too large
         └── EmbeddingFailed
 
 `transient` says whether trying again later, unchanged, can help.
@@ -33,6 +37,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar
 
 
@@ -144,12 +149,48 @@ class TooManyRedirects(FetchError):
     """More than ten hops, or a loop."""
 
 
+class RedirectRefused(FetchError):
+    """A redirect leads where this page may not follow: off the site, or past a robots.txt."""
+
+
+class NotADocument(FetchError):
+    """The response is neither HTML, text nor PDF."""
+
+
+class HostOnHold(FetchError):
+    """The host asked, more than once, to be left alone for longer than a run waits."""
+
+    transient = True
+
+    def __init__(self, message: str, *, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
 class DeriveError(KbError):
     """One page could not be derived from the stage before."""
 
 
 class BodyUnreadable(DeriveError):
     """The stored body is no document this program reads: encrypted or broken PDF, binary noise."""
+
+
+class PdfProblem(StrEnum):
+    """Why a PDF gives no text."""
+
+    ENCRYPTED = "encrypted"
+    SCANNED = "scanned"
+    EMPTY = "empty"
+    BROKEN = "broken"
+    TOO_BIG = "too_big"
+
+
+class PdfUnreadable(BodyUnreadable):
+    """A PDF that gives no text. `problem` says why; a scanned one can still be read from its pictures."""
+
+    def __init__(self, problem: PdfProblem, message: str) -> None:
+        super().__init__(message)
+        self.problem = problem
 
 
 class EmbeddingFailed(DeriveError):

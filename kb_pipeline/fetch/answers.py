@@ -1,0 +1,126 @@
+"""What one tier learnt about a page, and what all of them together give: the nouns between tiers, chain and outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kb_pipeline.fetch.client import Response
+    from kb_pipeline.model import Text
+
+
+class Answer(StrEnum):
+    """How a tier's attempt ended. What follows from it for the page is fetch.outcome's business."""
+
+    DOCUMENT = "document"
+    """Text that clears the threshold."""
+    NOT_MODIFIED = "not modified"
+    SAME_BODY = "same body"
+    THIN = "thin"
+    EMPTY = "empty"
+    NOT_FOUND = "not found"
+    SOFT_NOT_FOUND = "soft not found"
+    NOINDEX = "noindex"
+    ROBOTS_FORBIDS = "robots.txt forbids"
+    ROBOTS_UNAVAILABLE = "robots.txt unavailable"
+    LOGIN_WALL = "login wall"
+    PAYWALL = "paywall"
+    COOKIE_WALL = "cookie wall"
+    AGE_GATE = "age gate"
+    JS_SHELL = "JavaScript only"
+    CHALLENGE = "bot challenge"
+    PARKED = "parked domain"
+    CLIENT_REDIRECT = "redirect in the page"
+    OFF_SITE = "off the site"
+    REFUSED = "refused"
+    RATE_LIMITED = "rate limited"
+    SERVER_ERROR = "server error"
+    TIMED_OUT = "timed out"
+    BROKEN = "connection broken"
+    NO_ADDRESS = "no such host"
+    NO_CONNECTION = "no connection"
+    BAD_CERTIFICATE = "bad certificate"
+    NOT_PUBLIC = "not a public address"
+    REDIRECT_LOOP = "redirect loop"
+    TOO_LARGE = "too large"
+    UNDECODABLE = "undecodable"
+    UNREADABLE = "unreadable"
+    NOT_A_DOCUMENT = "not a document"
+    ON_HOLD = "host on hold"
+    FAULT = "fault"
+    """This program failed on the page."""
+
+
+CLEARS: Final = frozenset({Answer.DOCUMENT, Answer.NOT_MODIFIED, Answer.SAME_BODY})
+"""The tier's answer is what the page says: no other tier is asked."""
+
+ANOTHER_TIER_MAY_HELP: Final = frozenset(
+    {
+        Answer.THIN,
+        Answer.EMPTY,
+        Answer.COOKIE_WALL,
+        Answer.AGE_GATE,
+        Answer.JS_SHELL,
+        Answer.CHALLENGE,
+        Answer.CLIENT_REDIRECT,
+        Answer.REFUSED,
+        Answer.SERVER_ERROR,
+        Answer.BROKEN,
+    }
+)
+"""Rendering may cure these. It cures no login, rate limit, guard refusal or dead host, and finds no missing page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """One page to ask for. Validators and the hash are given only while the copy they belong to is held."""
+
+    url: str
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: str | None = None
+    ignore_noindex: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TierResult:
+    """One tier's attempt."""
+
+    tier: str
+    answer: Answer
+    why: str = ""
+    """Detail for a person: the status, the error, the address a redirect led to."""
+    response: Response | None = None
+    text: Text | None = None
+    nofollow: bool = False
+    requests: int = 0
+    seconds: float = 0.0
+    wire_bytes: int = 0
+    retry_after: float | None = None
+    """Seconds the site asked us to wait."""
+
+    def record(self) -> dict[str, object]:
+        """What the ledger keeps of the attempt (`pages.tiers`)."""
+        return {
+            "tier": self.tier,
+            "answer": self.answer.value,
+            "why": self.why,
+            "requests": self.requests,
+            "seconds": round(self.seconds, 3),
+            "bytes": self.wire_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult:
+    """All attempts at one page, in order, and the one that speaks for it."""
+
+    best: TierResult
+    attempts: tuple[TierResult, ...] = field(default=())
+
+    @property
+    def errors(self) -> str:
+        """Each tier and why it failed, one a line."""
+        return "\n".join(f"{attempt.tier}: {attempt.why or attempt.answer.value}" for attempt in self.attempts)

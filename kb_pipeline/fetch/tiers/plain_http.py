@@ -1,0 +1,136 @@
+"""The first tier: GET as a browser would name itself, and under our own name where that is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.core.bodies import BodyKind, kind_of
+from kb_pipeline.errors import (
+    BodyTooLarge,
+    BodyUndecodable,
+    CertificateInvalid,
+    ConnectFailed,
+    ConnectionBroken,
+    FetchError,
+    GuardRefused,
+    HostOnHold,
+    NameNotResolved,
+    NotADocument,
+    TimedOut,
+    TooManyRedirects,
+)
+from kb_pipeline.fetch.answers import Answer, TierResult
+from kb_pipeline.fetch.hops import HopRefused
+from kb_pipeline.fetch.reading import DOCUMENT_KINDS, read_response
+from kb_pipeline.fetch.retry_after import retry_after_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kb_pipeline.fetch.answers import PageRequest
+    from kb_pipeline.fetch.client import Head, HttpClient
+    from kb_pipeline.settings import Settings
+
+NAME: Final = "plain_http"
+
+_REFUSALS: Final = frozenset({403, 429})
+_ERRORS: Final[dict[type[FetchError], Answer]] = {
+    GuardRefused: Answer.NOT_PUBLIC,
+    NameNotResolved: Answer.NO_ADDRESS,
+    ConnectFailed: Answer.NO_CONNECTION,
+    CertificateInvalid: Answer.BAD_CERTIFICATE,
+    TimedOut: Answer.TIMED_OUT,
+    ConnectionBroken: Answer.BROKEN,
+    BodyTooLarge: Answer.TOO_LARGE,
+    BodyUndecodable: Answer.UNDECODABLE,
+    TooManyRedirects: Answer.REDIRECT_LOOP,
+    NotADocument: Answer.NOT_A_DOCUMENT,
+    HostOnHold: Answer.ON_HOLD,
+}
+
+
+class PlainHttp:
+    """Implements fetch.chain.Tier. `on_redirect` decides about each hop (fetch.hops.Hops)."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        client: HttpClient,
+        settings: Settings,
+        *,
+        on_redirect: Callable[[str, str], Awaitable[None]] | None = None,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._on_redirect = on_redirect
+
+    async def fetch(self, request: PageRequest) -> TierResult:
+        """GET the page. A 403, or a 429 that names no time to wait, is tried once more under our own name."""
+        first = await self._attempt(request, self._settings.browser_user_agent)
+        status = first.response.status if first.response else 0
+        if status not in _REFUSALS or first.retry_after:
+            return first
+        second = await self._attempt(request, self._settings.bot_user_agent)
+        refused_again = second.response is None or second.response.status in _REFUSALS
+        return replace(
+            first if refused_again else second,
+            requests=first.requests + second.requests,
+            seconds=first.seconds + second.seconds,
+            wire_bytes=first.wire_bytes + second.wire_bytes,
+            retry_after=second.retry_after,
+        )
+
+    async def _attempt(self, request: PageRequest, user_agent: str) -> TierResult:
+        started = time.monotonic()
+        try:
+            response = await self._client.get(
+                request.url,
+                max_bytes=self._limit,
+                headers=_validators(request),
+                user_agent=user_agent,
+                on_redirect=self._on_redirect,
+            )
+        except FetchError as error:
+            return _failed(error, time.monotonic() - started)
+        # Off the event loop: a large page or a PDF takes long enough to starve the other requests' timeouts.
+        reading = await asyncio.to_thread(read_response, response, request, self._settings.bot_token)
+        return TierResult(
+            NAME,
+            reading.answer,
+            reading.why,
+            response,
+            reading.text,
+            reading.nofollow,
+            requests=1 + len(response.redirects),
+            seconds=response.elapsed,
+            wire_bytes=response.wire_bytes,
+            retry_after=retry_after_seconds(response.headers, datetime.now(UTC)),
+        )
+
+    def _limit(self, head: Head, first_bytes: bytes) -> int:
+        """Bytes to read of a body, told by its type and first bytes. Raises NotADocument for a video or an archive."""
+        content_type = head.headers.get("content-type", "")
+        kind = kind_of(content_type, first_bytes, head.url)
+        if kind is BodyKind.PDF:
+            return self._settings.max_pdf_bytes
+        if kind not in DOCUMENT_KINDS:
+            message = f"this is {content_type or kind.value}, no page"
+            raise NotADocument(message)
+        return self._settings.max_html_bytes
+
+
+def _validators(request: PageRequest) -> dict[str, str]:
+    found = {"If-None-Match": request.etag, "If-Modified-Since": request.last_modified}
+    return {name: value for name, value in found.items() if value}
+
+
+def _failed(error: FetchError, seconds: float) -> TierResult:
+    wait = error.seconds if isinstance(error, HostOnHold) else None
+    answer = error.answer if isinstance(error, HopRefused) else _ERRORS[type(error)]
+    requests = 0 if isinstance(error, HostOnHold | GuardRefused) else 1
+    return TierResult(NAME, answer, str(error), requests=requests, seconds=seconds, retry_after=wait)
