@@ -7,13 +7,13 @@ the number of keys. There is no cursor: the marks are the progress, and they are
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from kb_pipeline.core.fingerprints import Recipe
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 ItemsT = TypeVar("ItemsT")
 ItemsT_co = TypeVar("ItemsT_co", covariant=True)
 RowsT = TypeVar("RowsT")
+KeyedT = TypeVar("KeyedT", bound="_Keyed")
 
 DEFAULT_BATCH_KEYS: Final = 64
 DEFAULT_BATCH_WEIGHT: Final = 32 * 2**20
+FREE_KEYS: Final = 16
+"""A batch holds this many times more keys that need no derivation, such as deletions."""
 MAX_LISTED_CHANGES: Final = 50
 
 
@@ -126,18 +129,24 @@ class Tally:
 
     def note(self, change: Change, key: str) -> None:
         """Count one change and list it while there is room."""
-        setattr(self, change.value, getattr(self, change.value) + 1)
-        if sum(1 for kind, _ in self.listed if kind is change) < MAX_LISTED_CHANGES:
+        count = getattr(self, change.value) + 1
+        setattr(self, change.value, count)
+        if count <= MAX_LISTED_CHANGES:
             self.listed.append((change, key))
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    change: Change
+    change: Change | None
+    """None: nothing to derive, only a failure to forget."""
     mark: Mark
     """The source's mark; for a deletion, the sink's."""
-    target: str
+    target: str = ""
     attempts: int = 0
+
+    @property
+    def derives(self) -> bool:
+        return self.change in {Change.ADDED, Change.CHANGED}
 
 
 def sync(
@@ -161,46 +170,50 @@ def sync(
     derive raise ends the run; what was committed stays, and running again goes on from there.
     """
     tally = Tally()
-    for works in _batched(_plan(source, sink, recipe, now, tally), batch_keys, batch_weight):
-        if not keep_going():
-            tally.stopped_early = True
-            break
-        _carry_out(works, source, sink, derive, now, retry_after, tally)
-        tally.batches += 1
-        on_batch(tally)
+    with closing(_plan(source, sink, recipe, now, tally)) as plan:
+        for works in _batched(plan, batch_keys, batch_weight):
+            if not keep_going():
+                tally.stopped_early = True
+                break
+            _carry_out(works, source, sink, derive, now, retry_after, tally)
+            tally.batches += 1
+            on_batch(tally)
     return tally
 
 
 def _plan(
     source: Source[ItemsT], sink: Sink[RowsT], recipe: Recipe, now: Callable[[], datetime], tally: Tally
-) -> Iterator[_Work]:
-    """Merge-join the two mark streams, and yield what is to be done in key order."""
-    stored = _ascending(sink.marks(), "sink")
-    failures = iter(sink.failures())
-    failure = next(failures, None)
-    held = next(stored, None)
-    for mark in _ascending(source.marks(), "source"):
-        while held is not None and held.key < mark.key:
-            yield _Work(Change.DELETED, held, "")
-            held = next(stored, None)
-        while failure is not None and failure.key < mark.key:
-            failure = next(failures, None)
-        target = recipe.target(mark.fingerprint)
-        before = held if held is not None and held.key == mark.key else None
-        if before is not None:
-            held = next(stored, None)
-        if before is not None and before.fingerprint == target:
-            tally.unchanged += 1
-            continue
-        known = failure if failure is not None and (failure.key, failure.fingerprint) == (mark.key, target) else None
-        if known is not None and known.retry_at > now():
-            tally.waiting += 1
-            continue
-        change = Change.ADDED if before is None else Change.CHANGED
-        yield _Work(change, mark, target, known.attempts if known else 0)
-    while held is not None:
-        yield _Work(Change.DELETED, held, "")
-        held = next(stored, None)
+) -> Generator[_Work, None, None]:
+    """Merge-join the streams of marks and failures, and yield what is to be done in key order."""
+    with (
+        _ordered(sink.marks(), "sink") as stored,
+        _ordered(sink.failures(), "failure") as failures,
+        _ordered(source.marks(), "source") as wanted,
+    ):
+        while (mark := wanted.pop()) is not None:
+            yield from _gone(stored, failures, mark.key)
+            held, failure = stored.pop_if(mark.key), failures.pop_if(mark.key)
+            target = recipe.target(mark.fingerprint)
+            if held is not None and held.fingerprint == target:
+                tally.unchanged += 1
+                if failure is not None:
+                    yield _Work(None, mark)
+                continue
+            known = failure if failure is not None and failure.fingerprint == target else None
+            if known is not None and known.retry_at > now():
+                tally.waiting += 1
+                continue
+            change = Change.ADDED if held is None else Change.CHANGED
+            yield _Work(change, mark, target, known.attempts if known else 0)
+        yield from _gone(stored, failures, None)
+
+
+def _gone(stored: _Ordered[Mark], failures: _Ordered[Failure], below: str | None) -> Iterator[_Work]:
+    """Keys before `below` that the source passed over: rows to delete and failures to forget."""
+    while (held := stored.pop_below(below)) is not None:
+        yield _Work(Change.DELETED, held)
+    while (failure := failures.pop_below(below)) is not None:
+        yield _Work(None, Mark(failure.key, failure.fingerprint))
 
 
 def _carry_out(
@@ -212,55 +225,95 @@ def _carry_out(
     retry_after: Callable[[int], timedelta],
     tally: Tally,
 ) -> None:
-    wanted = [work for work in works if work.change is not Change.DELETED]
-    deleted = [work.mark.key for work in works if work.change is Change.DELETED]
+    wanted = [work for work in works if work.derives]
     marks = [work.mark for work in wanted]
     derived = derive(marks, source.read([mark.key for mark in marks])) if marks else None
     errors = derived.errors if derived else {}
-    failures = [
-        Failure(
-            work.mark.key, work.target, errors[work.mark.key], work.attempts + 1, now() + retry_after(work.attempts + 1)
+    _check_errors(errors, marks)
+    sink.commit(
+        Batch(
+            rows=derived.rows if derived else None,
+            marks=[Mark(work.mark.key, work.target) for work in wanted if work.mark.key not in errors],
+            deleted=[work.mark.key for work in works if work.change is Change.DELETED],
+            failures=[
+                _failure(work, errors[work.mark.key], now(), retry_after) for work in wanted if work.mark.key in errors
+            ],
+            forgotten=[work.mark.key for work in works if work.change is None],
         )
-        for work in wanted
-        if work.mark.key in errors
-    ]
-    done = [Mark(work.mark.key, work.target) for work in wanted if work.mark.key not in errors]
-    sink.commit(Batch(derived.rows if derived else None, done, deleted, failures))
+    )
     for work in works:
-        tally.note(Change.FAILED if work.mark.key in errors else work.change, work.mark.key)
+        if work.change is not None:
+            failed = work.derives and work.mark.key in errors
+            tally.note(Change.FAILED if failed else work.change, work.mark.key)
     if derived:
         tally.counts.update(derived.counts)
 
 
+def _failure(work: _Work, error: str, at: datetime, retry_after: Callable[[int], timedelta]) -> Failure:
+    attempts = work.attempts + 1
+    return Failure(work.mark.key, work.target, error, attempts, at + retry_after(attempts))
+
+
+def _check_errors(errors: Mapping[str, str], marks: Sequence[Mark]) -> None:
+    strangers = errors.keys() - {mark.key for mark in marks}
+    if strangers:
+        message = f"derive reported errors for keys it was not given: {', '.join(sorted(strangers)[:3])}"
+        raise ValueError(message)
+
+
 def _batched(works: Iterable[_Work], most_keys: int, most_weight: int) -> Iterator[list[_Work]]:
     batch: list[_Work] = []
-    weight = 0
+    derived, weight = 0, 0
     for work in works:
-        if batch and weight + work.mark.weight > most_weight:
+        full = derived + work.derives > most_keys or weight + work.mark.weight > most_weight
+        if batch and (full or len(batch) >= most_keys * FREE_KEYS):
             yield batch
-            batch, weight = [], 0
+            batch, derived, weight = [], 0, 0
         batch.append(work)
+        derived += work.derives
         weight += work.mark.weight
-        if len(batch) >= most_keys:
-            yield batch
-            batch, weight = [], 0
     if batch:
         yield batch
 
 
-def _ascending(marks: Iterator[Mark], whose: str) -> Iterator[Mark]:
-    """Pass marks through, and refuse a stream that is out of order: a merge-join would delete by it."""
-    first = next(marks, None)
-    if first is None:
-        return
-    yield first
-    for before, mark in pairwise(_chain(first, marks)):
-        if mark.key <= before.key:
-            message = f"{whose} marks are not in strictly ascending order: {before.key!r} then {mark.key!r}"
-            raise ValueError(message)
-        yield mark
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
 
 
-def _chain(first: Mark, rest: Iterator[Mark]) -> Iterator[Mark]:
-    yield first
-    yield from rest
+class _Ordered(Generic[KeyedT]):
+    """A stream with one item of look-ahead. Refuses one out of order: a merge-join would delete by it."""
+
+    def __init__(self, items: Iterator[KeyedT], whose: str) -> None:
+        self._items = items
+        self._whose = whose
+        self._head = next(items, None)
+
+    def pop(self) -> KeyedT | None:
+        """Take the next item; None at the end."""
+        head = self._head
+        if head is not None:
+            self._head = next(self._items, None)
+            if self._head is not None and self._head.key <= head.key:
+                message = f"{self._whose} keys are not strictly ascending: {head.key!r} then {self._head.key!r}"
+                raise ValueError(message)
+        return head
+
+    def pop_below(self, key: str | None) -> KeyedT | None:
+        """Take the next item when its key is below `key`; with None, whatever it is."""
+        return self.pop() if self._head is not None and (key is None or self._head.key < key) else None
+
+    def pop_if(self, key: str) -> KeyedT | None:
+        """Take the next item when it has this key."""
+        return self.pop() if self._head is not None and self._head.key == key else None
+
+
+@contextmanager
+def _ordered(items: Iterator[KeyedT], whose: str) -> Iterator[_Ordered[KeyedT]]:
+    """Close the stream whatever happens: it may hold a connection, and a traceback keeps generators alive."""
+    try:
+        yield _Ordered(items, whose)
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            close()
