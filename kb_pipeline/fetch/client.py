@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import httpx
@@ -135,7 +136,8 @@ class HttpClient:
             ssl_context=ssl_context or httpx.create_ssl_context(),
             connections=max(64, settings.host_connections),
         )
-        self._http = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False)
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        self._http = httpx.AsyncClient(transport=transport, cookies=no_cookies, trust_env=False)
 
     async def __aenter__(self) -> Self:
         return self

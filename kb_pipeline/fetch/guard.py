@@ -58,18 +58,20 @@ class Target:
 class Guard:
     """Admits public http(s) addresses, and what the operator allows beyond that.
 
-    `allow_private` holds host names, addresses and CIDRs; it comes from the operator's settings, never a site's.
+    `allow_private` holds host names, addresses and CIDRs, each with a port (`127.0.0.1:8319`, `[::1]:8319`) when it
+    is admitted on that port alone; it comes from the operator's settings, never a site's.
     """
 
     def __init__(self, allow_private: Iterable[str] = (), *, resolver: Resolver | None = None) -> None:
-        self._hosts: set[str] = set()
-        self._networks: list[IPv4Network | IPv6Network] = []
+        self._hosts: set[tuple[str, int | None]] = set()
+        self._networks: list[tuple[IPv4Network | IPv6Network, int | None]] = []
         self._resolve = resolver or _system_resolver
         for entry in allow_private:
+            place, port = _place_and_port(entry)
             try:
-                self._networks.append(ip_network(entry.strip("[]"), strict=False))
+                self._networks.append((ip_network(place.strip("[]"), strict=False), port))
             except ValueError:
-                self._hosts.add(entry.lower().rstrip("."))
+                self._hosts.add((place.lower().rstrip("."), port))
 
     def check_url(self, url: str) -> Target:
         """Parse an address and check all that can be checked without a look-up.
@@ -94,16 +96,17 @@ class Guard:
             raise GuardRefused(message)
         literal = _literal(host)
         if literal is not None:
-            self.check_addresses(host, [literal])
+            self.check_addresses(host, [literal], port)
         return Target(parsed.href.partition("#")[0], scheme, host, port, parsed.pathname + parsed.search)
 
-    def check_addresses(self, host: str, addresses: Iterable[Address]) -> None:
+    def check_addresses(self, host: str, addresses: Iterable[Address], port: int) -> None:
         """Raise GuardRefused unless every address is public or admitted. One private answer refuses the name."""
-        if host.lower().rstrip(".") in self._hosts:
+        name = host.lower().rstrip(".")
+        if {(name, None), (name, port)} & self._hosts:
             return
         for address in addresses:
             why = why_not_public(address)
-            if why and not self._admitted(address):
+            if why and not self._admitted(address, port):
                 message = f"{host} is at {address}, which is not a public address ({why})"
                 raise GuardRefused(message)
 
@@ -114,7 +117,7 @@ class Guard:
         """
         literal = _literal(host)
         if literal is not None:
-            self.check_addresses(host, [literal])
+            self.check_addresses(host, [literal], port)
             return [str(literal)]
         try:
             answers = await self._resolve(host, port)
@@ -125,7 +128,7 @@ class Guard:
         if not found:
             message = f"{host} has no address"
             raise NameNotResolved(message)
-        self.check_addresses(host, found)
+        self.check_addresses(host, found, port)
         return [str(address) for address in found]
 
     async def admit(self, url: str) -> Target:
@@ -134,10 +137,11 @@ class Guard:
         await self.addresses(target.host, target.port)
         return target
 
-    def _admitted(self, address: Address) -> bool:
+    def _admitted(self, address: Address, port: int) -> bool:
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         forms = [address] if mapped is None else [address, mapped]
-        return any(form in network for network in self._networks for form in forms if form.version == network.version)
+        networks = [network for network, only in self._networks if only in {None, port}]
+        return any(form in network for network in networks for form in forms if form.version == network.version)
 
 
 class PinnedBackend(httpcore.AsyncNetworkBackend):
@@ -205,6 +209,13 @@ def _parse(url: str) -> ada_url.URL:
     except ValueError as error:
         message = "this is not an address"
         raise GuardRefused(message) from error
+
+
+def _place_and_port(entry: str) -> tuple[str, int | None]:
+    """`host:port` as its parts. The colons of an IPv6 address are part of it unless it is in brackets."""
+    place, colon, port = entry.rpartition(":")
+    has_port = colon and port.isascii() and port.isdigit() and (":" not in place or place.endswith("]"))
+    return (place, int(port)) if has_port else (entry, None)
 
 
 def _ascii_digits(host: str) -> str:

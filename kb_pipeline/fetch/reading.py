@@ -78,17 +78,19 @@ def _read_status(response: Response, request: PageRequest, token: str) -> Readin
             return Reading(Answer.SERVER_ERROR, "status 304 to a request that asked for no comparison")
         forbidden = _robots_tag(response, token).noindex and not request.ignore_noindex
         return Reading(Answer.NOINDEX if forbidden else Answer.NOT_MODIFIED)
-    if status in _MISSING:
-        return Reading(Answer.NOT_FOUND, f"status {status}")
-    state = _state(response)
+    state = PageState.NOT_FOUND if status in _MISSING else _state(response)
     if state in _WALLS:
         return Reading(_STATES[state], f"status {status}, {_STATES[state].value}")
-    if status == _TOO_MANY_REQUESTS:
-        return Reading(Answer.RATE_LIMITED, "status 429")
-    if status >= 500:  # noqa: PLR2004
-        return Reading(Answer.SERVER_ERROR, f"status {status}")
     where = " without an address to go on to" if status < 400 else ""  # noqa: PLR2004
-    return Reading(Answer.REFUSED, f"status {status}{where}")
+    return Reading(_answer_of(status), f"status {status}{where}")
+
+
+def _answer_of(status: int) -> Answer:
+    if status in _MISSING:
+        return Answer.NOT_FOUND
+    if status == _TOO_MANY_REQUESTS:
+        return Answer.RATE_LIMITED
+    return Answer.SERVER_ERROR if status >= 500 else Answer.REFUSED  # noqa: PLR2004
 
 
 def _read_document(response: Response, request: PageRequest, kind: BodyKind, tag: RobotsTag) -> Reading:

@@ -96,15 +96,22 @@ _TIMEOUTS: Final[dict[type[Exception], str]] = {
 
 
 def _connect_error(error: Exception) -> FetchError:
-    cause = error.__cause__
+    cause = _tls_error(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         kind = "the certificate is for another host" if cause.verify_code in _HOSTNAME_MISMATCH else "bad certificate"
         return CertificateInvalid(f"{kind} ({cause.verify_message})")
-    if isinstance(cause, ssl.SSLError):
+    if cause is not None:
         return CertificateInvalid(f"TLS could not be agreed ({cause.reason or cause})")
     if error.args and error.args[0]:
         return ConnectFailed(f"the connection was not accepted ({error.args[0]})")
     return ConnectFailed("the connection was closed before TLS was agreed")
+
+
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
+    """The TLS library's own error, however often it was wrapped on its way."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _broken(error: Exception) -> str:
