@@ -46,8 +46,8 @@ class Settings(BaseSettings):
     )
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Private hosts, addresses or CIDRs that may be fetched, comma-separated. For the operator's own"
-        " test and intranet sites; a site's options cannot set it.",
+        description="Private hosts, addresses or CIDRs that may be fetched, comma-separated, each with `:port` to admit that"
+        " port alone. For the operator's own test and intranet sites; a site's options cannot set it.",
     )
     app_name: str = Field(default="KbPipeline", pattern=r"^[A-Za-z_-]+$", description="Name of the crawler: `<name>Bot` is its robots.txt product token.")
     app_url: str = Field(
