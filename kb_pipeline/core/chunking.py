@@ -1,0 +1,173 @@
+"""Cuts a page's Markdown into chunks: passages small enough to embed, each with its place on the page."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.core.chunk_packing import Limits, Packed, pack
+from kb_pipeline.core.chunk_units import Sizes, cut_into_units, cut_words
+from kb_pipeline.core.fingerprints import fingerprint
+from kb_pipeline.core.markdown_blocks import BlockKind, Heading, parse_blocks, parse_heading
+from kb_pipeline.core.plain import plain_text
+from kb_pipeline.errors import ConfigError
+from kb_pipeline.model import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kb_pipeline.model import Text
+
+CHUNKER_VERSION: Final = "1"
+"""Raised with every change that gives other chunks for the same text."""
+
+_ASCII_LETTERS_PER_TOKEN: Final = 4.5
+_MARKS_PER_TOKEN: Final = 0.7
+_LETTERS = re.compile(r"[A-Za-z]+")
+_MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """Sizes in tokens. `target + title + description + headings` and the model's two special tokens fit in
+    `input_limit`, with a few to spare for tokenizers that count a joint differently from its sides."""
+
+    target: int = 350
+    overlap: int = 40
+    section: int = 80
+    """A heading starts a new chunk once the current one holds this much."""
+    title: int = 40
+    description: int = 80
+    headings: int = 36
+    input_limit: int = 512
+
+    def __post_init__(self) -> None:
+        if self.target + self.title + self.description + self.headings + 2 > self.input_limit:
+            message = f"chunk sizes add up to more than the model reads: {self}"
+            raise ConfigError(message)
+        if not 0 <= self.overlap * 3 < self.target or not 0 < self.section <= self.target:
+            message = f"chunk overlap must be under a third of the target, and section within it: {self}"
+            raise ConfigError(message)
+
+    def as_recipe(self) -> dict[str, object]:
+        """For a Recipe: whatever changes the chunks of a text."""
+        return dict(asdict(self))
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of `text` without a tokenizer: 4.5 ASCII letters, 0.7 punctuation marks or 1 other character each."""
+    letters = sum(len(run) for run in _LETTERS.findall(text))
+    marks = sum(len(run) for run in _MARKS.findall(text))
+    blanks = sum(map(str.isspace, text))
+    others = len(text) - letters - marks - blanks
+    return math.ceil(letters / _ASCII_LETTERS_PER_TOKEN + marks / _MARKS_PER_TOKEN + others)
+
+
+def embedding_input(context: str, text: str) -> str:
+    """What the model reads for a chunk: its context, then its text without Markdown syntax."""
+    return f"{context}\n{plain_text(text)}".strip()
+
+
+def chunk(text: Text, count_tokens: Callable[[str], int], options: ChunkOptions | None = None) -> list[Chunk]:
+    """Cut `text.markdown` into chunks of about `options.target` tokens, in reading order; none for an empty text.
+
+    `count_tokens` counts without special tokens. Every word of the text is in a chunk, no sentence, fence, table row
+    or line is divided unless it is larger than a chunk, and no embedding input is longer than `options.input_limit`.
+    How far an edit reaches is said in `chunk_packing.pack`; a heading is part of the context of what stands under
+    it, the title and the description of all.
+    """
+    options = options or ChunkOptions()
+    page = _Page(text, count_tokens, options)
+    return [page.chunk(ordinal, packed) for ordinal, packed in enumerate(_fitting(page, options))]
+
+
+def _fitting(page: _Page, options: ChunkOptions) -> list[Packed]:
+    """Pack the page, and again with less in a chunk while one is over the limit: only a tokenizer that counts a
+    joined text higher than its parts makes that necessary."""
+    target = options.target
+    while True:
+        chunks = page.packed(target)
+        over = max((page.tokens(packed.render()) for packed in chunks), default=0) - options.target
+        if over <= 0 or target <= options.section:
+            return chunks
+        target = max(options.section, target - max(over, target // 10))
+
+
+class _Page:
+    """One page while it is cut: its headings, and the contexts they give."""
+
+    def __init__(self, text: Text, count_tokens: Callable[[str], int], options: ChunkOptions) -> None:
+        self._count_tokens = count_tokens
+        self._options = options
+        self._blocks = parse_blocks(text.markdown)
+        self._paths, self._anchors = _outline(text, self._blocks_headings())
+        self._title = self._trimmed(text.title, options.title)
+        self._about = "\n".join(filter(None, (self._title, self._trimmed(text.description, options.description))))
+
+    def _blocks_headings(self) -> list[Heading]:
+        lines = (block.lines[0] for block in self._blocks if block.kind is BlockKind.HEADING)
+        return [heading for line in lines if (heading := parse_heading(line))]
+
+    def tokens(self, text: str) -> int:
+        return self._count_tokens(text)
+
+    def packed(self, target: int) -> list[Packed]:
+        options = self._options
+        units = cut_into_units(self._blocks, Sizes(self._count_tokens, target, target - options.overlap))
+        headings = ["\n".join(path) for path in self._paths[1:]]
+        return pack(units, headings, Limits(target, options.overlap, options.section))
+
+    def chunk(self, ordinal: int, packed: Packed) -> Chunk:
+        content = next((unit for unit in packed.own if unit.kind is not BlockKind.HEADING), packed.own[-1])
+        text = packed.render()
+        context = self._context(packed)
+        return Chunk(
+            ordinal=ordinal,
+            text=text,
+            heading_path=self._paths[content.heading],
+            anchor=self._anchors[content.heading],
+            tokens=self.tokens(text),
+            context=context,
+            hash=fingerprint(context, text),
+        )
+
+    def _context(self, packed: Packed) -> str:
+        """Title, description, and the headings the chunk stands under but does not itself show."""
+        first = packed.own[0]
+        path = self._paths[first.heading]
+        if first.kind is BlockKind.HEADING:
+            path = path[:-1]
+        if path and path[0] == self._title:
+            path = path[1:]
+        return "\n".join(filter(None, (self._about, self._shortened(path))))
+
+    def _shortened(self, path: Sequence[str]) -> str:
+        """The path in as many tokens as it may have; the outer headings go first."""
+        while len(path) > 1 and self.tokens(" > ".join(path)) > self._options.headings:
+            path = path[1:]
+        return self._trimmed(" > ".join(path), self._options.headings)
+
+    def _trimmed(self, text: str, most: int) -> str:
+        text = " ".join(text.split())
+        sizes = Sizes(self._count_tokens, most, most)
+        if sizes.of(text) <= most:
+            return text
+        return next(cut_words(text, most, sizes))[1]
+
+
+def _outline(text: Text, headings: Sequence[Heading]) -> tuple[list[tuple[str, ...]], list[str | None]]:
+    """For each number of headings passed (0: none yet), the path of headings in force and the anchor nearest to it."""
+    anchor_of = dict(text.anchors)
+    paths: list[tuple[str, ...]] = [()]
+    anchors: list[str | None] = [None]
+    open_headings: list[tuple[int, str, str | None]] = []
+    for number, heading in enumerate(headings):
+        while open_headings and open_headings[-1][0] >= heading.level:
+            open_headings.pop()
+        inherited = open_headings[-1][2] if open_headings else None
+        open_headings.append((heading.level, plain_text(heading.text), anchor_of.get(number, inherited)))
+        paths.append(tuple(shown for _, shown, _ in open_headings if shown))
+        anchors.append(open_headings[-1][2])
+    return paths, anchors

@@ -1,0 +1,177 @@
+"""The embedder that runs a sentence-transformers model in this process."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from kb_pipeline.embed.model_files import INPUT_TOKENS, ModelFiles
+from kb_pipeline.embed.tokens import token_counter
+from kb_pipeline.errors import EmbeddingFailed, ModelMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+Precision = Literal["auto", "full", "half"]
+
+log = logging.getLogger(__name__)
+
+BATCH_TEXTS: Final = 16
+"""Texts in one forward pass. On processors larger batches only add padding."""
+LEAST_AGREEMENT: Final = 0.999
+"""Cosine of half- and full-precision vectors under which half precision is not used."""
+_PROBES: Final = (
+    "How do I give the disk space of deleted rows back to the operating system?",
+    "A short line.",
+    "The tag moves only when every check has passed; a roll-back moves it one step. " * 12,
+    "SELECT count(*) FROM pages WHERE state = 'gone' GROUP BY site_id HAVING count(*) > 20; -- removals " * 8,
+)
+
+
+class SentenceTransformerEmbedder:
+    """A model in a folder, on the processor. Loaded at the first text; safe to share between threads."""
+
+    def __init__(self, files: ModelFiles, *, precision: Precision = "auto", threads: int = 0) -> None:
+        self._files = files
+        self._precision = precision
+        self._threads = threads
+        self._lock = Lock()
+        self._loaded: Any = None
+
+    @property
+    def identity(self) -> str:
+        """Name and digest of the model."""
+        return self._files.identity
+
+    @property
+    def slug(self) -> str:
+        """The identity for the name of a table."""
+        return self._files.slug
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._files.dimension
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._loaded is not None
+
+    @cached_property
+    def _count(self) -> Callable[[str], int]:
+        return token_counter(self._files)
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text`, special tokens not counted."""
+        return self._count(text)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages: [len(texts), dimension]."""
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        return self._encode(self._model().encode_document, texts)
+
+    def embed_query(self, question: str) -> NDArray[np.float32]:
+        """Vector of a question: [dimension]."""
+        vector: NDArray[np.float32] = self._encode(self._model().encode_query, [question])[0]
+        return vector
+
+    def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
+        # The library sorts by length before it batches, so padding is small.
+        try:
+            with self._lock:
+                encoded = _encode_with(encode, texts)
+        except (RuntimeError, ValueError, IndexError) as error:
+            message = f"{self._files.name} gave no vectors for {len(texts)} texts: {error}"
+            raise EmbeddingFailed(message) from error
+        return _unit_vectors(encoded, len(texts), self.dimension)
+
+    def _model(self) -> Any:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _load(self._files, self._precision, self._threads)
+            return self._loaded
+
+
+def _load(files: ModelFiles, precision: Precision, threads: int) -> Any:
+    import torch  # noqa: PLC0415 - takes seconds
+
+    if threads:
+        torch.set_num_threads(threads)
+    if precision == "full" or (precision == "auto" and not _has_half_precision(torch)):
+        return _open(files, None)
+    half = _open(files, torch.bfloat16)
+    if precision == "half":
+        return half
+    full = _open(files, None)
+    return half if _half_is_better(half, full) else full
+
+
+def _open(files: ModelFiles, dtype: Any) -> Any:
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds
+    from transformers.utils import logging as transformers_logging  # noqa: PLC0415 - takes seconds
+
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        model = SentenceTransformer(
+            str(files.folder), device="cpu", local_files_only=True, model_kwargs={"dtype": dtype} if dtype else None
+        )
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        message = f"the embedding model in {files.folder} cannot be loaded ({error}); install it again or name another"
+        raise ModelMissing(message) from error
+    # The packaged model is configured for 256 tokens, but its position table holds 512, and chunks use them.
+    model.max_seq_length = INPUT_TOKENS
+    return model
+
+
+def _has_half_precision(torch: Any) -> bool:
+    """Whether the processor computes in bfloat16; elsewhere it is emulated, and slower than float32."""
+    probes = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
+    return any(probe() for probe in probes if probe)
+
+
+def _half_is_better(half: Any, full: Any) -> bool:
+    """Whether half precision agrees with full precision on the probes, and is faster here."""
+    half_vectors, half_seconds = _timed(half)
+    full_vectors, full_seconds = _timed(full)
+    agreement = float((half_vectors * full_vectors).sum(axis=1).min())
+    better = agreement >= LEAST_AGREEMENT and half_seconds < full_seconds
+    log.info(
+        "embed.precision half=%s agreement=%.5f half_seconds=%.3f full_seconds=%.3f",
+        better, agreement, half_seconds, full_seconds,
+    )  # fmt: skip
+    return better
+
+
+def _timed(model: Any) -> tuple[NDArray[np.float32], float]:
+    _encode_with(model.encode, _PROBES)  # the first pass also allocates
+    started = time.perf_counter()
+    encoded = _encode_with(model.encode, _PROBES * 4)
+    seconds = time.perf_counter() - started
+    return _unit_vectors(encoded, len(_PROBES) * 4, encoded.shape[1]), seconds
+
+
+def _encode_with(encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
+    encoded = encode(list(texts), batch_size=BATCH_TEXTS, show_progress_bar=False, convert_to_numpy=True)
+    return np.asarray(encoded, np.float32)
+
+
+def _unit_vectors(encoded: NDArray[np.float32], rows: int, dimension: int) -> NDArray[np.float32]:
+    """Check the shape and scale to unit length: not every model ends in a normalising layer."""
+    if encoded.shape != (rows, dimension):
+        message = f"the model gave vectors of shape {encoded.shape}, expected {(rows, dimension)}"
+        raise EmbeddingFailed(message)
+    lengths = np.linalg.norm(encoded, axis=1, keepdims=True)
+    if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
+        message = "the model gave a vector that is not finite or has no length"
+        raise EmbeddingFailed(message)
+    scaled: NDArray[np.float32] = (encoded / lengths).astype(np.float32)
+    return scaled
