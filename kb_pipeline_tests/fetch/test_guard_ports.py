@@ -1,4 +1,4 @@
-"""An entry of KB_ALLOW_PRIVATE that names a port admits that port alone: the demo site does not open all of loopback."""
+"""An entry of KB_ALLOW_PRIVATE that names a port admits that port alone, so that the demo opens no other."""
 
 from __future__ import annotations
 
