@@ -14,12 +14,13 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import psycopg
 
@@ -34,6 +35,7 @@ PORT: Final = "5432"
 """Only part of the socket's name: no port is opened."""
 START_SECONDS: Final = 120
 """Recovery after a power cut replays the log before the server answers."""
+STOP_SECONDS: Final = 60
 _MOST_SOCKET_PATH: Final = 100
 """A Unix socket's path may have 107 bytes on Linux and 103 on macOS."""
 _ROOTS_STAND_IN: Final = "pgserver"
@@ -161,27 +163,38 @@ def _initialise(pgdata: Path) -> None:
 
 
 def _stop(pgdata: Path) -> None:
-    """A fast stop: open transactions are rolled back and clients are cut off; there should be none."""
-    if _postmaster_lives(pgdata):
-        _run("pg_ctl", "-D", pgdata, "-m", "fast", "-w", "-t", "60", "stop")
+    """Stop fast: open transactions are rolled back and clients are cut off; there should be none.
+
+    A signal, not `pg_ctl`: root's stand-in may have lost its way to the folder since the start.
+    """
+    import psutil  # noqa: PLC0415
+
+    postmaster = _postmaster(pgdata)
+    if postmaster is None:
+        return
+    for how in (signal.SIGINT, signal.SIGQUIT):
+        with contextlib.suppress(psutil.TimeoutExpired, psutil.NoSuchProcess):
+            postmaster.send_signal(how)
+            postmaster.wait(STOP_SECONDS)
+            return
 
 
 def _forget_dead_postmaster(pgdata: Path) -> None:
     """After a crash or a new start of a container the recorded process number may be anybody's, and PostgreSQL
     would refuse to start beside it."""
-    file = pgdata / "postmaster.pid"
-    if file.exists() and not _postmaster_lives(pgdata):
-        file.unlink(missing_ok=True)
+    if _postmaster(pgdata) is None:
+        (pgdata / "postmaster.pid").unlink(missing_ok=True)
 
 
-def _postmaster_lives(pgdata: Path) -> bool:
-    import psutil  # noqa: PLC0415 - only this floor of a local start needs it
+def _postmaster(pgdata: Path) -> Any:
+    """The running server of exactly this folder, as a `psutil.Process`, or None."""
+    import psutil  # noqa: PLC0415 - only a local start and stop need it
 
     try:
         process = psutil.Process(int((pgdata / "postmaster.pid").read_text().split("\n", 1)[0]))
-        return bool(process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE)
+        return process if str(pgdata) in process.cmdline() else None
     except (FileNotFoundError, ValueError, psutil.Error):
-        return False
+        return None
 
 
 def _socket_folder(pgdata: Path) -> Path:

@@ -5,82 +5,26 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kb_pipeline.core.sync import Batch, Failure, Mark
-from kb_pipeline.errors import StoreError
-from kb_pipeline.store.lance import at_version, in_pages, read_pages, read_rows, readable
+from kb_pipeline.store.lance import at_version, in_pages, read_pages, readable
+from kb_pipeline.store.lance_marks import DAMAGED, page_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kb_pipeline.core.sync import Batch, Failure, Mark
     from kb_pipeline.store.failures import Failures
     from kb_pipeline.store.lance import Table
     from kb_pipeline.store.schemas import TableSpec
 
-SLICE_ROWS: Final = 20_000
-MOST_SLICES: Final = 256
 COMMIT_ATTEMPTS: Final = 8
-DAMAGED: Final = "damaged"
-"""The mark of a page whose rows contradict each other, as two writers at once can leave them. No target is
-equal to it, so that the page is derived again."""
-
-
-def page_marks(
-    table: Table, column: str, *, row_key: str = "page_id", where: str | None = None, slice_rows: int = SLICE_ROWS
-) -> Iterator[Mark]:
-    """(page_id, value of `column`) of every page once, in ascending order, from the version that `table` is at.
-
-    Lance keeps no order. Page ids are hashes and so spread evenly: the table is read in ranges of their first
-    digits, each small enough to be sorted in memory. Raises StoreError when any part cannot be read.
-    """
-    fixed = at_version(table)
-    with readable(f"table {table.name!r}"):
-        rows = fixed.count_rows()
-    columns = list(dict.fromkeys(("page_id", column, row_key)))
-    seen = 0
-    for low, high in key_ranges(min(MOST_SLICES, -(-rows // slice_rows))):
-        within = " AND ".join(
-            part
-            for part in (low and f"page_id >= '{low}'", high and f"page_id < '{high}'", where and f"({where})")
-            if part
-        )
-        found = read_rows(fixed, where=within or None, columns=columns)
-        seen += found.num_rows
-        yield from _marks_of(found, column, row_key)
-    if where is None and seen != rows:
-        message = f"table {table.name!r} gave {seen} rows where it has {rows}"
-        raise StoreError(message)
-
-
-def key_ranges(parts: int) -> Iterator[tuple[str, str]]:
-    """Cut the page ids into equal ranges [low, high) by their first four digits; "" is an open end."""
-    parts = max(1, parts)
-    edges = [f"{0x10000 * i // parts:04x}" for i in range(1, parts)]
-    yield from zip(["", *edges], [*edges, ""], strict=True)
-
-
-def _marks_of(rows: pa.Table, column: str, row_key: str) -> Iterator[Mark]:
-    if rows.num_rows == 0:
-        return
-    several = row_key != "page_id"
-    grouped = rows.group_by("page_id", use_threads=False).aggregate(
-        [(column, "min"), (column, "max"), ("page_id", "count"), *([(row_key, "count_distinct")] if several else [])]
-    )
-    distinct = grouped[f"{row_key}_count_distinct"] if several else pa.chunked_array([pa.array([1] * len(grouped))])
-    whole = pc.and_(
-        pc.equal(grouped[f"{column}_min"], grouped[f"{column}_max"]), pc.equal(grouped["page_id_count"], distinct)
-    )
-    marks = pa.table({"key": grouped["page_id"], "mark": pc.if_else(whole, grouped[f"{column}_min"], DAMAGED)}).sort_by(
-        "key"
-    )
-    for batch in marks.to_batches(max_chunksize=2000):
-        for key, mark in zip(batch["key"].to_pylist(), batch["mark"].to_pylist(), strict=True):
-            yield Mark(key, mark)
+COMPACT_COMMITS: Final = 128
+"""A table whose every commit is a file gets slow to read and to merge into."""
+KEEP_VERSIONS: Final = timedelta(days=36_500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +69,15 @@ class LanceSink:
         self._site_id = site_id
         self._step = step
         self._assert_held = assert_held
+        self._damaged: set[str] = set()
+        self._commits = 0
 
     def marks(self) -> Iterator[Mark]:
         """What each page was last derived from."""
-        return page_marks(self._table, "mark", row_key=self._spec.row_key)
+        for mark in page_marks(self._table, "mark", row_key=self._spec.row_key):
+            if mark.fingerprint == DAMAGED:
+                self._damaged.add(mark.key)
+            yield mark
 
     def failures(self) -> Iterator[Failure]:
         """Recorded failures of this step."""
@@ -144,12 +93,23 @@ class LanceSink:
         rows = marked_rows(batch, self._spec)
         pages = [mark.key for mark in batch.marks] + list(batch.deleted)
         if pages:
+            self._heal(pages)
             replace_pages(self._table, self._spec, pages, rows)
+            self._commits += 1
+            if self._commits % COMPACT_COMMITS == 0:
+                compact(self._table)
         settled = [*pages, *batch.forgotten]
         if settled or batch.failures:
             self._failures.settle(
                 self._site_id, self._step, failed=batch.failures, settled=settled, now=datetime.now(UTC)
             )
+
+    def _heal(self, pages: Sequence[str]) -> None:
+        """A merge would update each copy of a row that is there twice; these pages are emptied first."""
+        damaged = sorted(self._damaged.intersection(pages))
+        if damaged:
+            replace_pages(self._table, self._spec, damaged, self._spec.schema.empty_table())
+            self._damaged.difference_update(damaged)
 
 
 def marked_rows(batch: Batch[pa.Table], spec: TableSpec) -> pa.Table:
@@ -167,13 +127,15 @@ def marked_rows(batch: Batch[pa.Table], spec: TableSpec) -> pa.Table:
 
 
 def replace_pages(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
-    """Make `rows` all that the table has of these pages, in one commit. Tries again when another one came first."""
-    theirs = in_pages(page_ids)
+    """Make `rows` all that the table has of these pages, in one commit. Tries again when another one came first.
+
+    Raises StoreUnavailable for a full disk and StoreError for whatever else Lance refuses.
+    """
     for attempt in range(1, COMMIT_ATTEMPTS + 1):
         try:
-            _replace(table, spec, theirs, rows)
+            _replace(table, spec, page_ids, rows)
         except (RuntimeError, OSError) as error:
-            if attempt == COMMIT_ATTEMPTS or "conflict" not in str(error).lower():
+            if attempt == COMMIT_ATTEMPTS or not _is_conflict(error):
                 with readable(f"table {table.name!r}"):
                     raise
             table.checkout_latest()
@@ -182,14 +144,33 @@ def replace_pages(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: 
             return
 
 
-def _replace(table: Table, spec: TableSpec, theirs: str, rows: pa.Table) -> None:
+def _replace(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
+    # Where a page is one row, that row is updated in place and only pages without a new one are deleted.
+    one_row = spec.row_key == "page_id"
+    going = sorted(set(page_ids) - set(rows["page_id"].to_pylist())) if one_row else page_ids
     if rows.num_rows == 0:
-        table.delete(theirs)
+        table.delete(in_pages(going))
         return
-    (
-        table.merge_insert(spec.row_key)
-        .when_matched_update_all()
-        .when_not_matched_insert_all()
-        .when_not_matched_by_source_delete(theirs)
-        .execute(rows)
-    )
+    merge = table.merge_insert(spec.row_key).when_matched_update_all().when_not_matched_insert_all()
+    if going:
+        merge = merge.when_not_matched_by_source_delete(in_pages(going))
+    merge.execute(rows)
+
+
+def compact(table: Table) -> None:
+    """Join the small files that commits leave, and bring indexes up to date; no version is cleaned away.
+
+    Another writer's commit may come first: then the next call does it.
+    """
+    try:
+        table.optimize(cleanup_older_than=KEEP_VERSIONS)
+    except (RuntimeError, OSError) as error:
+        if not _is_conflict(error):
+            with readable(f"table {table.name!r}"):
+                raise
+        table.checkout_latest()
+
+
+def _is_conflict(error: Exception) -> bool:
+    said = str(error).lower()
+    return "conflict" in said or "concurrent" in said

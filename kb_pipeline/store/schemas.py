@@ -23,8 +23,11 @@ class TableSpec:
     row_key: str
 
 
+# Lance checks no keys, but commits that insert the same one conflict when it knows that the column is one: two
+# writers at once then leave each row once.
+_ROW_KEY: Final = {"lance-schema:unenforced-primary-key": "true"}
+_PAGE_ID: Final = pa.field("page_id", pa.string(), nullable=False)
 _MARKS: Final = (
-    pa.field("page_id", pa.string(), nullable=False),
     pa.field("mark", pa.string(), nullable=False),
     pa.field("output", pa.string(), nullable=False),
 )
@@ -33,7 +36,7 @@ SNAPSHOTS_TABLE: Final = TableSpec(
     SNAPSHOTS,
     pa.schema(
         [
-            pa.field("page_id", pa.string(), nullable=False),
+            _PAGE_ID.with_metadata(_ROW_KEY),
             pa.field("url", pa.string(), nullable=False),
             pa.field("content_type", pa.string(), nullable=False),
             pa.field("body", pa.large_binary(), nullable=False),
@@ -50,6 +53,7 @@ TEXTS_TABLE: Final = TableSpec(
     TEXTS,
     pa.schema(
         [
+            _PAGE_ID.with_metadata(_ROW_KEY),
             *_MARKS,
             pa.field("url", pa.string(), nullable=False),
             pa.field("title", pa.string(), nullable=False),
@@ -71,8 +75,9 @@ TEXTS_TABLE: Final = TableSpec(
 )
 
 _PASSAGE: Final = (
+    _PAGE_ID,
     *_MARKS,
-    pa.field("chunk_id", pa.string(), nullable=False),
+    pa.field("chunk_id", pa.string(), nullable=False, metadata=_ROW_KEY),
     pa.field("ordinal", pa.int32(), nullable=False),
     pa.field("url", pa.string(), nullable=False),
     pa.field("title", pa.string(), nullable=False),
