@@ -310,6 +310,8 @@ class Text:
     degraded: bool = False
     quality: float = 0.0
     truncated: bool = False
+    anchors: tuple[tuple[int, str], ...] = ()
+    """(n-th heading of the Markdown from 0, fragment id of its section)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +325,8 @@ class Chunk:
     anchor: str | None
     tokens: int
     """Tokens of `text` alone, in the embedding model's own tokenizer where it is at hand."""
+    context: str
+    """What is embedded before the text: title, description and the headings above, each cut to its share."""
     hash: str
     """Of what is embedded (title, description, heading path, text): decides whether to embed again."""
 

@@ -27,6 +27,9 @@ class TableSpec:
 # writers at once then leave each row once.
 _ROW_KEY: Final = {"lance-schema:unenforced-primary-key": "true"}
 _PAGE_ID: Final = pa.field("page_id", pa.string(), nullable=False)
+ANCHOR: Final = pa.struct([pa.field("heading", pa.int32()), pa.field("fragment", pa.string())])
+"""The n-th heading of a text's Markdown, from 0, and the fragment id of its section."""
+
 _MARKS: Final = (
     pa.field("mark", pa.string(), nullable=False),
     pa.field("output", pa.string(), nullable=False),
@@ -63,6 +66,7 @@ TEXTS_TABLE: Final = TableSpec(
             pa.field("published", pa.string()),
             pa.field("modified", pa.string()),
             pa.field("markdown", pa.large_string(), nullable=False),
+            pa.field("anchors", pa.list_(ANCHOR), nullable=False),
             pa.field("characters", pa.int32(), nullable=False),
             pa.field("page_state", pa.string(), nullable=False),
             pa.field("quality", pa.float32(), nullable=False),
@@ -81,8 +85,8 @@ _PASSAGE: Final = (
     pa.field("ordinal", pa.int32(), nullable=False),
     pa.field("url", pa.string(), nullable=False),
     pa.field("title", pa.string(), nullable=False),
-    pa.field("description", pa.string(), nullable=False),
     pa.field("heading_path", pa.list_(pa.string()), nullable=False),
+    pa.field("context", pa.string(), nullable=False),
     pa.field("text", pa.string(), nullable=False),
     pa.field("hash", pa.string(), nullable=False),
     pa.field("tokens", pa.int32(), nullable=False),
@@ -98,10 +102,12 @@ def vectors_table_name(model: str, dimension: int) -> str:
 
 
 def vectors_table(model: str, dimension: int) -> TableSpec:
-    """Chunks with their site and embedding, a float32 vector of unit length."""
+    """Chunks with their site, their text without Markdown syntax for full-text search (`plain`), and their embedding,
+    a float32 vector of unit length."""
     fields = [
         pa.field("site_id", pa.string(), nullable=False),
         *_PASSAGE,
+        pa.field("plain", pa.string(), nullable=False),
         pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
     ]
     return TableSpec(vectors_table_name(model, dimension), pa.schema(fields), "chunk_id")
