@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _SITES: Final = named("overview_sites")
 _PAGES_AT: Final = named("overview_pages_at")
 _PAGES: Final = named("overview_pages")
+_SERVER_VERSION: Final = named("overview_server_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +92,7 @@ class Overview:
     def pages(self, site_id: str, state: PageStatus | None, *, most: int) -> list[PageLine]:
         """Pages of a site, by address."""
         return self._database.all(_PAGES, PageLine, site_id=site_id, state=state, most=most)
+
+    def server_version(self) -> str:
+        """Version of the PostgreSQL server."""
+        return self._database.require(_SERVER_VERSION, str)

@@ -30,3 +30,6 @@ SELECT url, state, reason, status_code, tier, characters, chunk_count, last_fetc
 FROM pages
 WHERE site_id = %(site_id)s AND (%(state)s::text IS NULL OR state = %(state)s::text)
 ORDER BY url LIMIT %(most)s;
+
+-- name: overview_server_version
+SELECT current_setting('server_version');

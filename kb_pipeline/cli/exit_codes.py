@@ -1,0 +1,74 @@
+"""What the exit code of `kb` says. Scripts rely on these numbers: none is ever given another meaning."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.errors import (
+    ConfigError,
+    FetchError,
+    KbError,
+    NotApproved,
+    RefreshError,
+    SchemaTooNew,
+    SiteBusy,
+    SiteNotFound,
+    StoreError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ExitCode(IntEnum):
+    """One number a kind of ending."""
+
+    OK = 0
+    UNEXPECTED = 1
+    """A fault of this program; the traceback is on standard error."""
+    USAGE = 2
+    """A wrong argument or setting."""
+    NOT_FOUND = 3
+    """No such site, or an address that no site has ever seen."""
+    BUSY = 4
+    """Another run is writing the site."""
+    STORE = 5
+    """PostgreSQL or the data directory cannot be used."""
+    WAITS_FOR_APPROVAL = 6
+    """The estimate has not been approved, or does not fit the allowance."""
+    REFUSED = 7
+    """A refresh was held or failed, or a check of `kb doctor` did not pass."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+
+
+_BY_ERROR: Final[Mapping[type[KbError], ExitCode]] = {
+    ConfigError: ExitCode.USAGE,
+    SiteNotFound: ExitCode.NOT_FOUND,
+    SiteBusy: ExitCode.BUSY,
+    SchemaTooNew: ExitCode.STORE,
+    StoreError: ExitCode.STORE,
+    NotApproved: ExitCode.WAITS_FOR_APPROVAL,
+    RefreshError: ExitCode.REFUSED,
+    FetchError: ExitCode.REFUSED,
+}
+
+_CURES: Final[Mapping[type[KbError], str]] = {
+    SiteNotFound: "see `kb sites list`, or register it: kb sites add SITE_ID URL",
+    SiteBusy: "wait for the other run, or look at it in the UI; `kb status` lists open refreshes",
+    SchemaTooNew: "upgrade kb_pipeline, or point KB_POSTGRES_URL and KB_DATA_DIR elsewhere",
+    StoreError: "`kb doctor` says what is missing",
+    NotApproved: "see `kb sites estimate SITE_ID`, then `kb sites approve SITE_ID`",
+    RefreshError: "see `kb sites show SITE_ID`",
+}
+
+
+def exit_code_of(error: KbError) -> ExitCode:
+    """The code of the nearest ancestor that has one."""
+    return next((_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR), ExitCode.UNEXPECTED)
+
+
+def cure_of(error: KbError) -> str | None:
+    """What to do about it, where more can be said than the message does."""
+    return next((_CURES[kind] for kind in type(error).__mro__ if kind in _CURES), None)

@@ -1,0 +1,111 @@
+"""The entry point of `kb`: finds the command, and turns whatever ends it into one clear line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kb_pipeline import __version__
+from kb_pipeline.cli.app import App
+from kb_pipeline.cli.exit_codes import ExitCode, cure_of, exit_code_of
+from kb_pipeline.errors import KbError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "demo": "Run everything once on a small site that this program serves itself.",
+    "up": "Run PostgreSQL, the Dagster UI and its daemon until Ctrl-C.",
+    "env": "Print the variables that `dagster dev` and `dg dev` need.",
+    "sites": "Register sites, approve and refresh them, roll back, remove.",
+    "why": "Say why a page is, or is not, in the knowledge base.",
+    "search": "Search the live version of a site.",
+    "status": "Show every site, what runs, and what waits for somebody.",
+    "doctor": "Check this installation, and say what is missing and what to do.",
+}
+
+EPILOG: Final = """\b
+Exit codes: 0 done, 1 a fault of this program, 2 wrong argument or setting, 3 not found,
+4 the site is being written by another run, 5 PostgreSQL or the data directory cannot be used,
+6 waits for approval, 7 a refresh was held or failed or a check did not pass, 130 interrupted.
+"""
+
+
+class Commands(click.Group):
+    """Imports a command's module only when it is called, so that each starts with no more than it needs."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Every command, in the order in which somebody meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"kb_pipeline.cli.{name}"), name)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kb", message="%(prog)s %(version)s")
+@click.pass_context
+def kb(context: click.Context) -> None:
+    """Keep a knowledge base of other people's websites fresh.
+
+    Start with `kb demo`. Every setting is an environment variable that begins with KB_.
+    """
+    context.obj = App()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `kb`, and leave the process with an ExitCode."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run `kb`; the exit code. An error of this project is one line with its cure, never a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        ended: Any = kb.main(args=given, prog_name="kb", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _complain("interrupted", ExitCode.INTERRUPTED, given)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except KbError as error:
+        return _complain(str(error), exit_code_of(error), given, kind=type(error).__name__, cure=cure_of(error))
+    except KeyboardInterrupt:
+        return _complain("interrupted", ExitCode.INTERRUPTED, given)
+    except BrokenPipeError:
+        return _close_broken_pipe()
+    return ended if isinstance(ended, int) else ExitCode.OK
+
+
+def _complain(
+    message: str, code: ExitCode, arguments: Sequence[str], *, kind: str | None = None, cure: str | None = None
+) -> ExitCode:
+    if "--json" in arguments:
+        error = {"error": message, "kind": kind, "cure": cure, "exit_code": int(code)}
+        click.echo(json.dumps(error, ensure_ascii=False), err=True)
+        return code
+    click.echo(click.style("kb: ", fg="red") + message, err=True)
+    if cure:
+        click.echo(f"    {cure}", err=True)
+    return code
+
+
+def _close_broken_pipe() -> ExitCode:
+    """`kb … | head` is no error. Without this, Python writes a complaint when it flushes at exit."""
+    import os  # noqa: PLC0415 - only here
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.OK

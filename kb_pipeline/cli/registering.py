@@ -1,0 +1,121 @@
+"""`kb sites add`, `set` and `remove`: what is in the registry."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.site_options import parse_options
+from kb_pipeline.errors import ConfigError, FetchError, InvalidAddress
+from kb_pipeline.model import SiteState, SourceType, check_site_id
+
+if TYPE_CHECKING:
+    from kb_pipeline.settings import Settings
+    from kb_pipeline.store.stores import Stores
+
+
+@click.command()
+@click.argument("site_id")
+@click.argument("url")
+@click.option(
+    "--source",
+    type=click.Choice([source.value for source in SourceType]),
+    default=SourceType.AUTO.value,
+    show_default=True,
+    help="Where the list of pages comes from: found out (auto), or the given sitemap, feed or page.",
+)
+@click.option("--tenant", default="default", show_default=True, help="Whose allowance the site counts against.")
+@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="An option of the site; repeatable.")
+@answers
+def add(app: App, site_id: str, url: str, source: str, tenant: str, assignments: tuple[str, ...]) -> None:
+    """Register the site at URL under SITE_ID (a-z, 0-9 and '-').
+
+    Nothing is fetched before its estimate is approved, except what finding the pages takes.
+    """
+    check_site_id(site_id)
+    options = parse_options(assignments)
+    address = check_address(app.settings, url)
+    with app.stores() as stores:
+        site = stores.sites.add(site_id, address, SourceType(source), options, tenant)
+    app.output.json(site)
+    app.output.say(f"Registered {site_id}: {address}")
+    app.output.say(f"Next: kb sites estimate {site_id}, which finds its pages and says what importing them costs.")
+
+
+@click.command("set")
+@click.argument("site_id")
+@click.argument("assignments", nargs=-1, required=True, metavar="NAME=VALUE...")
+@answers
+def set_options(app: App, site_id: str, assignments: tuple[str, ...]) -> None:
+    """Change options of a site; they count from its next refresh on."""
+    with app.stores() as stores:
+        options = parse_options(assignments, stores.sites.get(site_id).options)
+        stores.sites.set_options(site_id, options)
+    app.output.json(options)
+    app.output.say(f"{site_id}: {', '.join(assignments)}")
+
+
+@click.command()
+@click.argument("site_id")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@answers
+def remove(app: App, site_id: str, *, yes: bool) -> int:
+    """Delete a site with all its pages, chunks and vectors. This cannot be undone."""
+    with app.stores() as stores:
+        site = stores.sites.get(site_id)
+        _confirm(app, f"Delete {site_id} ({site.url}) and everything that was imported from it?", yes=yes)
+        code = remove_site(app, stores, site_id)
+    app.output.json({"site_id": site_id, "removed": code is ExitCode.OK})
+    if code is ExitCode.OK:
+        app.output.say(f"{site_id} was removed.")
+    return code
+
+
+def remove_site(app: App, stores: Stores, site_id: str) -> ExitCode:
+    """Mark the site, delete its data and its partition. Raises SiteBusy while a run of it goes on: that run stops
+    within seconds, and the daemon, or this command run again, does the rest."""
+    from kb_pipeline.cli.runs import run_job  # noqa: PLC0415 - loads Dagster
+    from kb_pipeline.orchestration.run_here import forget_site, instance_of  # noqa: PLC0415
+
+    stores.sites.set_state(site_id, SiteState.REMOVING)
+    run = run_job(app, stores, "remove_site", site_id)
+    if not run.ended.succeeded:
+        app.output.note(f"{site_id} could not be removed: {run.ended.reason}")
+        return ExitCode.REFUSED
+    with instance_of(app.settings) as instance:
+        forget_site(instance, site_id)
+    return ExitCode.OK
+
+
+def check_address(settings: Settings, url: str) -> str:
+    """The address as it will be requested. Raises InvalidAddress: not http(s), internal, or it does not resolve."""
+    from kb_pipeline.fetch.guard import Guard  # noqa: PLC0415 - only registration dials
+
+    spelled = url.strip()
+    if "://" not in spelled:
+        message = f"{url!r} is no address: write it whole, https://{spelled.lstrip('/') or 'example.org'}"
+        raise InvalidAddress(message)
+    try:
+        return asyncio.run(Guard(settings.allow_private).admit(spelled)).url
+    except FetchError as error:
+        message = f"{spelled} cannot be a site: {error}"
+        if "not a public address" in str(error):
+            message += "; the operator may admit it with KB_ALLOW_PRIVATE"
+        raise InvalidAddress(message) from error
+
+
+def _confirm(app: App, question: str, *, yes: bool) -> None:
+    if yes:
+        return
+    if app.output.as_json or not sys.stdin.isatty():
+        message = "this deletes data and nobody can be asked here: add --yes"
+        raise ConfigError(message)
+    click.confirm(question, abort=True, err=True)
+
+
+COMMANDS: Final = (add, set_options, remove)

@@ -1,0 +1,76 @@
+"""`kb search`: passages of the live version, with their scores and links into the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from kb_pipeline.cli.app import App, answers
+from kb_pipeline.errors import ConfigError, SiteNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kb_pipeline.cli.output import Output
+    from kb_pipeline.model import Hit
+    from kb_pipeline.store.stores import Stores
+
+EXCERPT_CHARACTERS = 600
+
+
+@click.command()
+@click.argument("question")
+@click.option("--site", "site_id", help="Which site to search; not needed when there is only one.")
+@click.option("--mode", type=click.Choice(["fused", "vector", "text"]), default="fused", show_default=True)
+@click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True, help="Most passages.")
+@answers
+def search(app: App, question: str, site_id: str | None, mode: str, limit: int) -> None:
+    """Search the live version of a site."""
+    with app.stores() as stores:
+        hits = find(app, stores, site_id or only_site(stores), question, mode=mode, limit=limit)
+    app.output.json(hits)
+    show_hits(app.output, hits)
+
+
+def find(app: App, stores: Stores, site_id: str, question: str, *, mode: str = "fused", limit: int = 5) -> list[Hit]:
+    """The passages that answer the question best, best first."""
+    from kb_pipeline.serve.search import SearchMode  # noqa: PLC0415 - loads the vector library
+    from kb_pipeline.serve.search import search as run_search  # noqa: PLC0415
+
+    return run_search(stores, app.settings, site_id, question, mode=SearchMode(mode), limit=limit)
+
+
+def only_site(stores: Stores) -> str:
+    """The site's id when there is exactly one. Raises SiteNotFound or ConfigError."""
+    sites = stores.sites.all()
+    if not sites:
+        message = "no site is registered yet"
+        raise SiteNotFound(message)
+    if len(sites) > 1:
+        message = f"there are several sites: choose one with --site ({', '.join(site.site_id for site in sites)})"
+        raise ConfigError(message)
+    return sites[0].site_id
+
+
+def show_hits(output: Output, hits: Sequence[Hit]) -> None:
+    """Number the passages, so that an answer can cite them."""
+    if not hits:
+        output.say("Nothing was found.")
+    for number, hit in enumerate(hits, 1):
+        path = " / ".join([hit.title, *(heading for heading in hit.heading_path if heading != hit.title)])
+        output.say(f"[bold]\\[{number}] {escape(path)}[/bold]  [dim]{hit.score:.3f}[/dim]")
+        output.say(f"    [cyan]{escape(hit.url)}[/cyan]")
+        output.say(_indented(escape(_excerpt(hit.text))))
+        output.say()
+
+
+def _excerpt(text: str) -> str:
+    if len(text) <= EXCERPT_CHARACTERS:
+        return text.strip()
+    return text[:EXCERPT_CHARACTERS].rsplit(maxsplit=1)[0] + " …"
+
+
+def _indented(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())

@@ -1,0 +1,72 @@
+"""Reads a site's options as they are written at a shell, `NAME=VALUE`, and says what is wrong with them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from kb_pipeline.errors import ConfigError
+from kb_pipeline.model import SiteOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NAMES: Final = tuple(field.name for field in dataclasses.fields(SiteOptions))
+_LISTS: Final = frozenset({"include", "exclude"})
+_ADAPTER: Final = TypeAdapter(SiteOptions)
+_SHARES: Final = frozenset({"removal_limit_share", "tolerated_thin_share"})
+_FROM_ZERO: Final = frozenset({"max_depth", "request_gap_seconds", "removal_limit_pages", "auto_approve_pages"})
+
+
+def parse_options(assignments: Iterable[str], before: SiteOptions | None = None) -> SiteOptions:
+    """`before`, or the defaults, with each assignment applied.
+
+    A list is written with commas or as JSON, nothing as `none`. Raises ConfigError that names the option.
+    """
+    values = dataclasses.asdict(before or SiteOptions())
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in _NAMES:
+            message = f"{assignment!r}: a site's options are written NAME=VALUE, and the names are {', '.join(_NAMES)}"
+            raise ConfigError(message)
+        values[name] = _value(name, text.strip())
+    try:
+        options: SiteOptions = _ADAPTER.validate_python(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        message = f"{problem['loc'][0]}={problem['input']!r}: {problem['msg']}"
+        raise ConfigError(message) from None
+    _check_ranges(options)
+    return options
+
+
+def _value(name: str, text: str) -> Any:
+    if text.lower() == "none":
+        return None
+    if text.startswith(("[", "{")):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            message = f"{name}={text}: this is not JSON ({error})"
+            raise ConfigError(message) from None
+    if name in _LISTS:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _check_ranges(options: SiteOptions) -> None:
+    """Numbers that make no sense are refused here, not hours later in a run."""
+    for name in _NAMES:
+        value = getattr(options, name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        least = 0 if name in _FROM_ZERO | _SHARES else 1 if isinstance(value, int) else 0.01
+        most = 1 if name in _SHARES else float("inf")
+        if not least <= value <= most:  # NaN is in no range either
+            takes = f"a share from {least} to {most}" if name in _SHARES else f"a number from {least} on"
+            message = f"{name}={value}: takes {takes}"
+            raise ConfigError(message)

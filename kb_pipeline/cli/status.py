@@ -1,0 +1,86 @@
+"""`kb status`: every site on one page, what runs, and what waits for somebody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb_pipeline.cli.app import App, answers
+from kb_pipeline.model import RefreshOutcome, SiteState
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kb_pipeline.store.overview import SiteLine
+
+
+@click.command()
+@answers
+def status(app: App) -> None:
+    """Show every site, what runs, and what waits for somebody."""
+    from kb_pipeline.store.overview import Overview  # noqa: PLC0415 - `kb --help` needs no database driver
+    from kb_pipeline.store.stores import control_address  # noqa: PLC0415
+
+    with app.stores() as stores:
+        lines, now = Overview(stores.database).sites(), stores.now()
+    waiting = {line.site_id: needs for line in lines if (needs := needs_somebody(line))}
+    app.output.json({"sites": lines, "waiting": waiting})
+    app.output.fields(
+        [
+            ("PostgreSQL", control_address(app.settings).shown),
+            ("Lance", app.settings.lance_uri),
+            ("sites", len(lines)),
+            ("live pages", sum(line.live_pages or 0 for line in lines)),
+            ("live chunks", sum(line.live_chunks or 0 for line in lines)),
+        ]
+    )
+    if not lines:
+        app.output.say("\nNo site is registered yet: kb sites add SITE_ID URL, or kb demo to see how it goes.")
+        return
+    site_table(app, lines, now)
+    for site_id, needs in waiting.items():
+        app.output.say(f"[yellow]{site_id}[/yellow]: {needs}")
+
+
+def site_table(app: App, lines: list[SiteLine], now: datetime) -> None:
+    """One line a site."""
+    app.output.table(
+        ("site", "address", "state", "pages", "chunks", "live since", "newest refresh", "next refresh"),
+        [
+            (
+                line.site_id,
+                line.url,
+                line.state,
+                line.live_pages,
+                line.live_chunks,
+                line.live_since,
+                newest_refresh(line),
+                "due" if line.next_refresh_at and line.next_refresh_at <= now else line.next_refresh_at,
+            )
+            for line in lines
+        ],
+    )
+
+
+def newest_refresh(line: SiteLine) -> str:
+    """`3 published`, `4 open`, `-`."""
+    if line.generation is None:
+        return "-"
+    return f"{line.generation} {line.refresh_outcome.value if line.refresh_outcome else 'open'}"
+
+
+def needs_somebody(line: SiteLine) -> str | None:
+    """What an operator has to do about the site, or None."""
+    if line.state is SiteState.AWAITING_APPROVAL:
+        return f"waits for approval: kb sites estimate {line.site_id}, then kb sites approve {line.site_id}"
+    if line.refresh_outcome is RefreshOutcome.HELD:
+        return (
+            f"{line.held_removals:,} removals are held ({line.refresh_reason}):"
+            f" kb sites refresh {line.site_id} --confirm-removals lets them through"
+        )
+    if line.refresh_outcome is RefreshOutcome.FAILED:
+        return f"refresh {line.generation} failed: {line.refresh_reason}"
+    if line.last_error:
+        return line.last_error
+    return None

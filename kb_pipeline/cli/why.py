@@ -1,0 +1,175 @@
+"""`kb why URL`: everything the ledger knows of one address, as an answer that a site's owner can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.errors import ConfigError
+from kb_pipeline.model import Page, PageStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kb_pipeline.cli.output import Output
+    from kb_pipeline.store.aliases import Alias
+    from kb_pipeline.store.failures import FailedPage
+    from kb_pipeline.store.stores import Stores
+
+_VERDICTS: Final[Mapping[PageStatus, str]] = {
+    PageStatus.PENDING: "is known and has not been fetched yet",
+    PageStatus.EXCLUDED: "is left out",
+    PageStatus.FRESH: "was fetched, and its text was new",
+    PageStatus.UNCHANGED: "was fetched, and has not changed",
+    PageStatus.GONE: "is gone from the site",
+    PageStatus.FORBIDDEN: "is forbidden to crawlers by the site",
+    PageStatus.DUPLICATE: "is the same page as another",
+    PageStatus.GATE: "is behind a login, a wall or a bot check",
+    PageStatus.THIN: "has too little text",
+    PageStatus.UNREACHABLE: "could not be reached",
+    PageStatus.DEFERRED: "was not asked for before the run's limit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What there is to say of one page of one site."""
+
+    site_id: str
+    url: str
+    verdict: str
+    indexed: bool
+    """Whether search can find it now."""
+    known_as: str | None
+    page: Page
+    tiers: list[dict[str, Any]]
+    other_addresses: list[Alias]
+    same_as: str | None
+    failures: list[FailedPage]
+
+
+@click.command()
+@click.argument("url")
+@click.option("--site", "site_id", help="Look in this site only.")
+@answers
+def why(app: App, url: str, site_id: str | None) -> int:
+    """Say why the page at URL is, or is not, in the knowledge base."""
+    from kb_pipeline.core.urls import is_http, resolve  # noqa: PLC0415 - `kb --help` needs none of it
+
+    address = resolve(None, url)
+    if address is None or not is_http(address):
+        message = f"{url!r} is no address: it takes a whole one, https://example.org/page"
+        raise ConfigError(message)
+    with app.stores() as stores:
+        found = explain(stores, address, site_id)
+        if not found:
+            _never_seen(app.output, stores, address, site_id)
+            return ExitCode.NOT_FOUND
+        app.output.json(found)
+        for explanation in found:
+            _show(app.output, explanation)
+    return ExitCode.OK
+
+
+def explain(stores: Stores, address: str, site_id: str | None = None) -> list[Explanation]:
+    """Every page that the address leads to, in one site or in all; none when it was never seen."""
+    from kb_pipeline.core.fingerprints import page_id  # noqa: PLC0415
+    from kb_pipeline.core.urls import url_key, without_fragment  # noqa: PLC0415
+    from kb_pipeline.store.overview import Overview  # noqa: PLC0415
+
+    plain = without_fragment(address)
+    if site_id is not None:
+        stores.sites.get(site_id)
+    found = []
+    for place in Overview(stores.database).pages_at(plain, page_id(url_key(plain)), site_id=site_id):
+        page = stores.pages.get(place.site_id, place.page_id)
+        if page is not None:
+            found.append(_explanation(stores, page, place.known_as, place.tiers))
+    return found
+
+
+def _explanation(stores: Stores, page: Page, known_as: str | None, tiers: list[dict[str, Any]]) -> Explanation:
+    indexed = page.last_indexed_at is not None and page.removed_generation is None and bool(page.chunk_count)
+    twin = stores.pages.get(page.site_id, page.duplicate_of) if page.duplicate_of else None
+    return Explanation(
+        site_id=page.site_id,
+        url=page.url,
+        verdict=_verdict(page, indexed=indexed),
+        indexed=indexed,
+        known_as=known_as,
+        page=page,
+        tiers=tiers,
+        other_addresses=stores.aliases.of_page(page.site_id, page.page_id),
+        same_as=twin.url if twin else None,
+        failures=stores.failures.listed(page.site_id, key=page.page_id),
+    )
+
+
+def _verdict(page: Page, *, indexed: bool) -> str:
+    """One sentence: in or not, what became of it last, and the recorded reason."""
+    place = "In the knowledge base" if indexed else "Not in the knowledge base"
+    reason = f" ({page.reason})" if page.reason else ""
+    kept = indexed and page.state not in {PageStatus.FRESH, PageStatus.UNCHANGED}
+    copy = "; the last good copy is kept" if kept else ""
+    return f"{place}: the page {_VERDICTS[page.state]}{reason}{copy}."
+
+
+def _never_seen(output: Output, stores: Stores, address: str, site_id: str | None) -> None:
+    from kb_pipeline.core.urls import same_site  # noqa: PLC0415
+
+    sites = [stores.sites.get(site_id)] if site_id else stores.sites.all()
+    covering = [site for site in sites if same_site(address, site.url, subdomains=site.options.subdomains)]
+    reason = (
+        "its site is registered, but no sitemap, feed or link of it names this address"
+        if covering
+        else "no registered site covers this address"
+    )
+    output.json({"url": address, "seen": False, "reason": reason, "sites": [site.site_id for site in covering]})
+    output.say(f"Never seen: {reason}.")
+    for site in covering:
+        output.say(f"  {site.site_id}  {site.url}  ({site.source_type.value}, {site.state.value})")
+
+
+def _show(output: Output, explanation: Explanation) -> None:
+    page = explanation.page
+    output.say(f"[bold]{explanation.verdict}[/bold]".replace("[bold]", "", 0))
+    output.fields(
+        [
+            ("site", page.site_id),
+            ("address", page.url),
+            ("reached as", explanation.known_as),
+            ("ends at", page.final_url if page.final_url != page.url else None),
+            ("same page as", explanation.same_as),
+            ("other addresses", ", ".join(alias.url for alias in explanation.other_addresses)),
+            ("found through", f"{page.source.value}, depth {page.depth}"),
+            ("sitemap says", page.sitemap_lastmod),
+            ("last answer", _last_answer(page)),
+            ("error", page.error),
+            ("attempts", page.attempts or None),
+            ("next try", page.retry_at),
+            ("first seen", page.first_seen_at),
+            ("last seen", page.last_seen_at),
+            ("last fetched", page.last_fetched_at),
+            ("last indexed", page.last_indexed_at),
+            ("title", page.title),
+            ("text", f"{page.characters:,} characters" if page.characters is not None else None),
+            ("chunks", page.chunk_count),
+            ("copy removed in", f"refresh {page.removed_generation}" if page.removed_generation else None),
+        ]
+    )
+    for tier in explanation.tiers:
+        output.say("  tier " + ", ".join(f"{name} {value}" for name, value in tier.items() if value is not None))
+    for failure in explanation.failures:
+        output.say(
+            f"  {failure.step} failed {failure.attempts} times: {failure.error}",
+        )
+    output.say()
+
+
+def _last_answer(page: Page) -> str | None:
+    parts = (page.status_code and f"status {page.status_code}", page.tier and f"by {page.tier}")
+    return ", ".join(part for part in parts if part) or None

@@ -1,0 +1,111 @@
+"""Whatever ends a command ends it with one clear line and a number that means something."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kb_pipeline import __version__, errors
+from kb_pipeline.cli.exit_codes import ExitCode, cure_of, exit_code_of
+from kb_pipeline.cli.main import COMMANDS, EPILOG
+
+
+def all_errors(kind: type[errors.KbError] = errors.KbError) -> list[type[errors.KbError]]:
+    return [kind, *(below for child in kind.__subclasses__() for below in all_errors(child))]
+
+
+@pytest.mark.parametrize("kind", all_errors()[1:])
+def test_every_error_of_the_project_has_an_exit_code_of_its_own_kind(kind):
+    if issubclass(kind, errors.DeriveError):
+        return  # never leaves a stage: it is recorded with its page
+    assert exit_code_of(kind.__new__(kind)) not in {ExitCode.OK, ExitCode.UNEXPECTED}
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (errors.ConfigError, 2),
+        (errors.ModelMissing, 2),
+        (errors.SiteNotFound, 3),
+        (errors.SiteBusy, 4),
+        (errors.StoreUnavailable, 5),
+        (errors.SchemaTooNew, 5),
+        (errors.NotApproved, 6),
+        (errors.NothingDiscovered, 7),
+    ],
+)
+def test_exit_codes_never_change_their_meaning(kind, code):
+    assert exit_code_of(kind("x")) == code
+
+
+def test_the_help_lists_every_exit_code():
+    assert all(f"{int(code)} " in EPILOG for code in ExitCode)
+
+
+def test_the_version_is_printed(kb):
+    assert kb("--version").out == f"kb {__version__}\n"
+
+
+def test_the_help_lists_every_command(kb):
+    helped = kb("--help").out
+    assert all(command in helped for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", [(name,) for name in COMMANDS] + [("sites", "add"), ("sites", "refresh")])
+def test_every_command_explains_itself(kb, command):
+    answer = kb(*command, "--help")
+    assert answer.code == ExitCode.OK
+    assert "Usage: kb" in answer.out
+
+
+def test_an_unknown_command_is_a_usage_error(kb):
+    answer = kb("frobnicate")
+    assert answer.code == ExitCode.USAGE
+    assert "frobnicate" in answer.err
+
+
+def test_a_wrong_setting_is_named_with_what_it_takes(kb, environment):
+    environment.setenv("KB_REQUEST_GAP_SECONDS", "fast")
+    answer = kb("status")
+    assert answer.code == ExitCode.USAGE
+    assert "KB_REQUEST_GAP_SECONDS='fast'" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_a_server_that_is_down_is_said_without_a_traceback(kb, environment):
+    environment.setenv("KB_POSTGRES_URL", "postgresql://somebody:secret@127.0.0.1:1/kb")
+    answer = kb("status")
+    assert answer.code == ExitCode.STORE
+    assert "KB_POSTGRES_URL" in answer.err
+    assert "kb doctor" in answer.err
+    assert "secret" not in answer.err
+
+
+def test_with_json_an_error_is_json_too(kb):
+    answer = kb("sites", "show", "nobody", "--json")
+    assert answer.code == ExitCode.NOT_FOUND
+    assert answer.out == ""
+    assert json.loads(answer.err) == {
+        "error": "no site 'nobody' is registered",
+        "kind": "SiteNotFound",
+        "cure": cure_of(errors.SiteNotFound("x")),
+        "exit_code": 3,
+    }
+
+
+def test_help_loads_neither_dagster_nor_a_model_nor_a_database_driver():
+    code = (
+        "import sys; from kb_pipeline.cli.main import run; run(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for heavy in ("dagster", "torch", "lancedb", "psycopg", "pyarrow", "httpx"):
+        assert f"'{heavy}'" not in ended.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' --help | true"
+    ended = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert ended.stderr == ""
