@@ -37,13 +37,19 @@ def environment(monkeypatch, settings):
 
 
 @pytest.fixture
-def kb(environment, capsys):  # noqa: ARG001 - set for as long as `kb` is called
-    """Call `kb` with these arguments."""
+def call(capsys):
+    """Call `kb` with these arguments, in the environment as it is: for what needs no database."""
 
-    def call(*arguments: str) -> Answer:
+    def call_kb(*arguments: str) -> Answer:
         capsys.readouterr()
         code = run(arguments)
         captured = capsys.readouterr()
         return Answer(code, captured.out, captured.err)
 
+    return call_kb
+
+
+@pytest.fixture
+def kb(environment, call):  # noqa: ARG001 - set for as long as `kb` is called
+    """Call `kb` with these arguments, on the test's own stores."""
     return call

@@ -45,39 +45,40 @@ def test_the_help_lists_every_exit_code():
     assert all(f"{int(code)} " in EPILOG for code in ExitCode)
 
 
-def test_the_version_is_printed(kb):
-    assert kb("--version").out == f"kb {__version__}\n"
+def test_the_version_is_printed(call):
+    assert call("--version").out == f"kb {__version__}\n"
 
 
-def test_the_help_lists_every_command(kb):
-    helped = kb("--help").out
+def test_the_help_lists_every_command(call):
+    helped = call("--help").out
     assert all(command in helped for command in COMMANDS)
 
 
 @pytest.mark.parametrize("command", [(name,) for name in COMMANDS] + [("sites", "add"), ("sites", "refresh")])
-def test_every_command_explains_itself(kb, command):
-    answer = kb(*command, "--help")
+def test_every_command_explains_itself(call, command):
+    answer = call(*command, "--help")
     assert answer.code == ExitCode.OK
     assert "Usage: kb" in answer.out
 
 
-def test_an_unknown_command_is_a_usage_error(kb):
-    answer = kb("frobnicate")
+def test_an_unknown_command_is_a_usage_error(call):
+    answer = call("frobnicate")
     assert answer.code == ExitCode.USAGE
     assert "frobnicate" in answer.err
 
 
-def test_a_wrong_setting_is_named_with_what_it_takes(kb, environment):
-    environment.setenv("KB_REQUEST_GAP_SECONDS", "fast")
-    answer = kb("status")
+def test_a_wrong_setting_is_named_with_what_it_takes(call, monkeypatch):
+    monkeypatch.setenv("KB_REQUEST_GAP_SECONDS", "fast")
+    answer = call("status")
     assert answer.code == ExitCode.USAGE
     assert "KB_REQUEST_GAP_SECONDS='fast'" in answer.err
     assert "Traceback" not in answer.err
 
 
-def test_a_server_that_is_down_is_said_without_a_traceback(kb, environment):
-    environment.setenv("KB_POSTGRES_URL", "postgresql://somebody:secret@127.0.0.1:1/kb")
-    answer = kb("status")
+def test_a_server_that_is_down_is_said_without_a_traceback(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("KB_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("KB_POSTGRES_URL", "postgresql://somebody:secret@127.0.0.1:1/kb")
+    answer = call("status")
     assert answer.code == ExitCode.STORE
     assert "KB_POSTGRES_URL" in answer.err
     assert "kb doctor" in answer.err
