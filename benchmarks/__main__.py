@@ -41,6 +41,7 @@ def main() -> int:
         embedded_pages=arguments.embedded_pages,
         crash_pages=arguments.crash_pages,
         crashes=arguments.crashes,
+        power_cuts=arguments.power_cuts,
         repeat=arguments.repeat,
         threads=arguments.threads,
     )
@@ -101,6 +102,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--embedded-pages", type=int, default=defaults.embedded_pages)
     parser.add_argument("--crash-pages", type=int, default=defaults.crash_pages)
     parser.add_argument("--crashes", type=int, default=defaults.crashes)
+    parser.add_argument("--power-cuts", type=int, default=defaults.power_cuts, help="kills that end PostgreSQL too")
     parser.add_argument("--repeat", type=int, default=defaults.repeat, help="runs of each side of the comparison")
     parser.add_argument("--threads", type=int, default=defaults.threads, help="of the embedding model, on both sides")
     parser.add_argument("--postgres-url", help="server to use in place of an embedded one; may create databases there")

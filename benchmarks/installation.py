@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks import measure, servers, tables, web_root
-from kb_pipeline.store.embedded import embedded_postgres
+from kb_pipeline.store.embedded import embedded_address, embedded_postgres
 from kb_pipeline.store.postgres_urls import PostgresAddress
 from kb_pipeline.store.servers import drop_database
 
@@ -40,6 +40,7 @@ class Options:
     """Pages of the runs with the real embedding model."""
     crash_pages: int = 120
     crashes: int = 20
+    power_cuts: int = 4
     repeat: int = 3
     threads: int = 2
     connections: int = 6
@@ -64,6 +65,12 @@ class Bench:
         address = self.server.with_database(f"bench_{self._made:02d}_{name.replace('-', '_')}")
         chosen = model or str(self.small_model())
         return Installation(self, folder, address, base, {"KB_EMBEDDING_MODEL": chosen, **_texts(settings)})
+
+    def embedded_installation(self, base: str, name: str) -> Installation:
+        """One with a PostgreSQL of its own, which its commands start and stop."""
+        installation = self.installation(base, name, postgres_url="")
+        installation.address = embedded_address(installation.data)
+        return installation
 
     def small_model(self) -> Path:
         """The folder of the small model, made at first use by a process that keeps torch out of this one."""
@@ -143,18 +150,19 @@ class Installation:
     _runs: int = 0
 
     @property
-    def conninfo(self) -> str:
-        return self.address.conninfo
+    def embedded(self) -> bool:
+        """Whether the PostgreSQL is this installation's own."""
+        return self.settings.get("KB_POSTGRES_URL") == ""
 
     @property
-    def lance_folder(self) -> Path:
-        return self.folder / "data" / "lance" / "sites" / SITE
+    def data(self) -> Path:
+        return self.folder / "data"
 
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "DAGSTER_"))}
         return {
             **inherited,
-            "KB_DATA_DIR": str(self.folder / "data"),
+            "KB_DATA_DIR": str(self.data),
             "KB_POSTGRES_URL": self.address.url,
             "KB_ALLOW_PRIVATE": servers.HOST,
             "KB_REQUEST_GAP_SECONDS": "0",
@@ -186,6 +194,8 @@ class Installation:
             timeout=TIMEOUT_SECONDS,
             kill_when=kill_when,
         )
+        if cost.killed and self.embedded:
+            measure.kill_with_children(postmaster_of(self.data))
         if not cost.killed and cost.exit_code not in expected:
             message = f"kb {' '.join(arguments)} ended with {cost.exit_code}\n{measure.tail(logs / 'stderr.log')}"
             raise RuntimeError(message)
@@ -223,21 +233,33 @@ class Installation:
 
     def refusal(self) -> tuple[str, str]:
         """Which check ended the last refresh, and what it said."""
-        rows = self.query("SELECT reason FROM refreshes ORDER BY generation DESC LIMIT 1")
+        rows = self.rows("SELECT reason FROM refreshes ORDER BY generation DESC LIMIT 1")
         check, _, said = (rows[0]["reason"] or "").partition(": ")
         return check, said
 
     def state(self) -> tables.State:
-        return tables.read_state(self.conninfo, self.lance_folder)
+        """Everything that is stored."""
+        with self._running():
+            return tables.read_state(self.address.conninfo, self.data / "lance" / "sites" / SITE)
+
+    def rows(self, statement: str) -> list[tables.Row]:
+        """Rows of the ledger, with an embedded server started for it."""
+        with self._running():
+            return self.query(statement)
 
     def query(self, statement: str) -> list[tables.Row]:
-        return tables.query(self.conninfo, statement)
+        """Rows of the ledger. Raises psycopg.OperationalError while an embedded server is down."""
+        return tables.query(self.address.conninfo, statement)
+
+    def _running(self) -> contextlib.AbstractContextManager[object]:
+        return embedded_postgres(self.data) if self.embedded else contextlib.nullcontext()
 
     def drop(self) -> None:
         """Give the disk back, so that forty installations need no more of it than one."""
-        drop_database(self.address)
-        drop_database(self.address.with_database(f"{self.address.database}_dagster"))
-        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        if not self.embedded:
+            drop_database(self.address)
+            drop_database(self.address.with_database(f"{self.address.database}_dagster"))
+        shutil.rmtree(self.data, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -247,8 +269,12 @@ def postgres(folder: Path, url: str | None) -> Iterator[tuple[PostgresAddress, i
         yield PostgresAddress.parse(url), None
         return
     with embedded_postgres(folder) as own:
-        pid = int((folder / "postgres" / "postmaster.pid").read_text().split()[0])
-        yield PostgresAddress.parse(own), pid
+        yield PostgresAddress.parse(own), postmaster_of(folder)
+
+
+def postmaster_of(data: Path) -> int:
+    """Process id of the embedded server under a data folder, while it runs."""
+    return int((data / "postgres" / "postmaster.pid").read_text().split()[0])
 
 
 def _texts(settings: Mapping[str, object]) -> dict[str, str]:

@@ -132,6 +132,19 @@ def kill_session(leader: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+def kill_with_children(pid: int) -> None:
+    """SIGKILL a process and its children, such as a postmaster and its sessions, as a power cut would end them."""
+    children = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if int(Path(entry.path, "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                    children.append(int(entry.name))
+    for victim in (pid, *children):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def sampled(leader: int) -> Iterator[list[int]]:
     """Follow the session's memory in a thread; the one-item list holds the peak so far, in bytes."""

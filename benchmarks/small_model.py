@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-DIMENSION = 64
+DIMENSION = 32
 MOST_TOKENS = 512
 
 
@@ -27,8 +27,8 @@ def small_model(folder: Path) -> Path:
         vocab_size=len(tokenizer),
         hidden_size=DIMENSION,
         num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=128,
+        num_attention_heads=1,
+        intermediate_size=64,
     )
     bare = folder.with_name(f"{folder.name}-bare")
     BertModel(config).save_pretrained(bare)

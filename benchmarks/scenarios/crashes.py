@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections import Counter
@@ -38,13 +39,13 @@ class Trials:
 
 
 def crashes(bench: Bench) -> Iterator[Line]:
-    """Half of the kills hit an import, half a refresh that finds a third of the site edited, and some pages gone."""
+    """Half of the kills hit an import, half a refresh that finds a third of the site edited, and some pages gone.
+    A few more end PostgreSQL too, as when the machine loses its power."""
     half = bench.options.crashes // 2
     with bench.real_site("crashes", bench.options.crash_pages) as served, served.well():
-        importing = import_trials(bench, served, half)
-        refreshing = refresh_trials(bench, served, bench.options.crashes - half)
-    yield outcome(importing)
-    yield outcome(refreshing)
+        yield outcome(import_trials(bench, served, half))
+        yield outcome(power_cuts(bench, served, bench.options.power_cuts))
+        yield outcome(refresh_trials(bench, served, bench.options.crashes - half))
 
 
 def outcome(trials: Trials) -> Line:
@@ -69,6 +70,16 @@ def import_trials(bench: Bench, served: Served, kills: int) -> Trials:
     return trials
 
 
+def power_cuts(bench: Bench, served: Served, cuts: int) -> Trials:
+    reference = embedded(bench, served, "power-alone")
+    trials = Trials("PostgreSQL too", timed_refresh(reference))
+    expected = reference.state()
+    reference.drop()
+    for number in range(cuts):
+        attempt(embedded(bench, served, f"power-{number}"), trials, expected, (number + 0.5) / cuts)
+    return trials
+
+
 def refresh_trials(bench: Bench, served: Served, kills: int) -> Trials:
     before = fresh(bench, served, "before")
     before.refresh()
@@ -86,6 +97,12 @@ def refresh_trials(bench: Bench, served: Served, kills: int) -> Trials:
 
 def fresh(bench: Bench, served: Served, name: str) -> Installation:
     installation = bench.installation(served.root.base, f"crash-{name}")
+    installation.register()
+    return installation
+
+
+def embedded(bench: Bench, served: Served, name: str) -> Installation:
+    installation = bench.embedded_installation(served.root.base, f"crash-{name}")
     installation.register()
     return installation
 
@@ -118,7 +135,7 @@ def change_site(root: WebRoot) -> None:
 def timed_refresh(installation: Installation) -> float:
     """Refresh, and give the seconds from the opening of the refresh to its end."""
     installation.refresh()
-    rows = installation.query("SELECT started_at, finished_at FROM refreshes ORDER BY generation DESC LIMIT 1")
+    rows = installation.rows("SELECT started_at, finished_at FROM refreshes ORDER BY generation DESC LIMIT 1")
     return float((rows[0]["finished_at"] - rows[0]["started_at"]).total_seconds())
 
 
@@ -146,8 +163,9 @@ def moment(trial: Installation, offset: float) -> Callable[[], bool]:
     opened: list[float] = []
 
     def now() -> bool:
-        if not opened and trial.query(OPEN_REFRESH):
-            opened.append(time.monotonic())
+        with contextlib.suppress(psycopg.OperationalError):  # an embedded server that is not up yet
+            if not opened and trial.query(OPEN_REFRESH):
+                opened.append(time.monotonic())
         return bool(opened) and time.monotonic() - opened[0] >= offset
 
     return now
@@ -155,7 +173,7 @@ def moment(trial: Installation, offset: float) -> Callable[[], bool]:
 
 def phase(trial: Installation) -> str:
     """How far the ledger says that the killed refresh had come."""
-    row = trial.query(PHASES)[0]
+    row = trial.rows(PHASES)[0]
     if row["finished_at"]:
         return "when it was published"
     if row["fetched_at"]:
