@@ -3,30 +3,55 @@ test that asks gets a fresh database of its own name on it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import tempfile
 import uuid
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from kb_pipeline.settings import Settings
 from kb_pipeline.store.database import Database
 from kb_pipeline.store.embedded import embedded_postgres
 from kb_pipeline.store.postgres_urls import PostgresAddress
-from kb_pipeline.store.servers import drop_database, ensure_database
+from kb_pipeline.store.servers import drop_database
 from kb_pipeline.store.stores import Stores
 
 # Durability is what a test server can do without: nothing survives the session.
 UNSAFE_AND_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
+SERVER_DIR = "KB_PYTEST_SERVER_DIR"
+"""Set by the controlling process for its workers."""
+
+
+def pytest_configure():
+    if SERVER_DIR not in os.environ:
+        os.environ[SERVER_DIR] = tempfile.mkdtemp(prefix="kb-tests-")
+
+
+def pytest_unconfigure():
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(os.environ.pop(SERVER_DIR), ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
-def embedded_server_url(tmp_path_factory):
+def embedded_server_url():
     """The embedded server that all workers share: the last one to leave stops it."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    with embedded_postgres(shared / "server", options=UNSAFE_AND_FAST) as url:
+    with embedded_postgres(Path(os.environ[SERVER_DIR]), options=UNSAFE_AND_FAST) as url:
         yield url
+
+
+@pytest.fixture
+def data_dir():
+    """A folder that an embedded server can live in. Not `tmp_path`: each new pytest session of the machine closes
+    the folders of all others to everybody else, and so to the user that a server of root runs as."""
+    with tempfile.TemporaryDirectory(prefix="kb-data-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -35,21 +60,55 @@ def server_url(embedded_server_url):
     return embedded_server_url
 
 
-@pytest.fixture
-def postgres_url(server_url):
-    """An empty database, dropped after the test with whatever is still connected to it."""
+@contextlib.contextmanager
+def database_of_its_own(server_url, template="template1"):
+    """The URL of a copy of `template`, dropped afterwards with whatever is still connected to it."""
     address = PostgresAddress.parse(server_url).with_database(f"test_{uuid.uuid4().hex[:12]}")
-    ensure_database(address)
-    yield address.url
-    drop_database(address)
-    drop_database(address.with_database(f"{address.database}_dagster"))
+    with psycopg.connect(address.with_database("postgres").conninfo, autocommit=True) as connection:
+        names = {"name": sql.Identifier(address.database), "template": sql.Identifier(template)}
+        connection.execute(sql.SQL("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY").format(**names))
+    try:
+        yield address.url
+    finally:
+        drop_database(address)
+        drop_database(address.with_database(f"{address.database}_dagster"))
+
+
+@pytest.fixture(scope="session")
+def template(embedded_server_url):
+    """The name of a database with the current schema: copying it is faster than migrating each test's."""
+    with database_of_its_own(embedded_server_url) as url:
+        with Database.open(url) as opened:
+            opened.migrate()
+        yield PostgresAddress.parse(url).database
+
+
+@pytest.fixture
+def empty_postgres_url(server_url):
+    """An empty database of this test alone."""
+    with database_of_its_own(server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(server_url, template):
+    """A database of this test alone, with the schema and nothing else."""
+    with database_of_its_own(server_url, template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_database(server_url):
+    """A control plane for a module whose tests leave nothing in it."""
+    with database_of_its_own(server_url) as url, Database.open(url) as opened:
+        opened.migrate()
+        yield opened
 
 
 @pytest.fixture
 def database(postgres_url):
     """An empty control plane."""
     with Database.open(postgres_url) as opened:
-        opened.migrate()
         yield opened
 
 

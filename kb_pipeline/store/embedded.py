@@ -186,7 +186,10 @@ def _stop(pgdata: Path) -> None:
         with contextlib.suppress(psutil.TimeoutExpired, psutil.NoSuchProcess):
             postmaster.send_signal(how)
             postmaster.wait(STOP_SECONDS)
-            return
+            break
+    if (socket_folder := _socket_folder(pgdata)) != pgdata:
+        with contextlib.suppress(OSError):
+            socket_folder.rmdir()
 
 
 def _forget_foreign_process(pgdata: Path) -> None:

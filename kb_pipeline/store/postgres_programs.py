@@ -29,7 +29,8 @@ def installed_version() -> str:
 
 
 def run_program(pgdata: Path, program: str, *arguments: str | Path) -> str:
-    """Run one of the programs in the folder of a cluster, and give what it printed. Raises StoreUnavailable with that when it fails.
+    """Run one of the programs in the folder of a cluster, and give what it printed. Raises StoreUnavailable with
+    that when it fails.
 
     The output goes through a file: a daemon that inherits a pipe keeps it open for ever.
     """

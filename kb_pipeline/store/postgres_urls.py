@@ -41,10 +41,14 @@ class PostgresAddress:
         except ProgrammingError:
             message = f"{setting} is not a PostgreSQL address: it takes postgresql://user:password@host/database"
             raise ConfigError(message) from None
+        port = str(parts.pop("port", "") or "")
+        if not all(number.isdecimal() for number in port.split(",") if number):
+            message = f"{setting} has {port!r} for a port number"
+            raise ConfigError(message)
         user = str(parts.pop("user", "") or "")
         return cls(
             host=str(parts.pop("host", "") or ""),
-            port=str(parts.pop("port", "") or ""),
+            port=port,
             user=user,
             password=str(parts.pop("password", "") or ""),
             database=str(parts.pop("dbname", "") or "") or user or "postgres",

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -55,11 +56,11 @@ def answer(url):
         return connection.execute("SELECT 1").fetchone()[0]
 
 
-def test_processes_share_one_server_and_the_last_to_leave_stops_it_even_after_a_kill(tmp_path):
-    with another_process(tmp_path) as first, embedded_postgres(tmp_path, options=FAST) as url:
-        server = postmaster(tmp_path)
+def test_processes_share_one_server_and_the_last_to_leave_stops_it_even_after_a_kill(data_dir):
+    with another_process(data_dir) as first, embedded_postgres(data_dir, options=FAST) as url:
+        server = postmaster(data_dir)
         assert answer(url) == 1
-        with embedded_postgres(tmp_path) as again:
+        with embedded_postgres(data_dir) as again:
             assert again == url
         assert server.is_running(), "one of this process's two uses has ended"
 
@@ -69,54 +70,56 @@ def test_processes_share_one_server_and_the_last_to_leave_stops_it_even_after_a_
     assert not server.is_running(), "a killed process is not counted as a user"
 
 
-def test_the_server_comes_back_after_it_was_killed_and_after_its_number_went_to_another(tmp_path):
-    with embedded_postgres(tmp_path, options=FAST):
-        for child in postmaster(tmp_path).children():
+def test_the_server_comes_back_after_it_was_killed_and_after_its_number_went_to_another(data_dir):
+    with embedded_postgres(data_dir, options=FAST):
+        for child in postmaster(data_dir).children():
             assert child.is_running()
-        postmaster(tmp_path).kill()
-    with embedded_postgres(tmp_path, options=FAST) as url:
+        postmaster(data_dir).kill()
+    with embedded_postgres(data_dir, options=FAST) as url:
         assert answer(url) == 1
 
-    recorded = tmp_path / "postgres" / "postmaster.pid"
-    recorded.write_text(f"{os.getpid()}\n{tmp_path / 'postgres'}\n1\n5432\n\n\n")
-    with embedded_postgres(tmp_path, options=FAST) as url:
+    recorded = data_dir / "postgres" / "postmaster.pid"
+    recorded.write_text(f"{os.getpid()}\n{data_dir / 'postgres'}\n1\n5432\n\n\n")
+    with embedded_postgres(data_dir, options=FAST) as url:
         assert answer(url) == 1
 
 
-def test_a_set_up_that_was_killed_is_begun_anew_and_odd_paths_are_no_obstacle(tmp_path):
-    data_dir = tmp_path / ("a, 'folder' with $HOME and spaces " + "x" * 90)
-    half = data_dir / "postgres.new"
+def test_a_set_up_that_was_killed_is_begun_anew_and_odd_paths_are_no_obstacle(data_dir):
+    odd = data_dir / ("a, 'folder' with $HOME and spaces " + "x" * 90)
+    half = odd / "postgres.new"
     half.mkdir(parents=True)
     (half / "PG_VERSION").write_text("18\n")
 
-    with embedded_postgres(data_dir, options=FAST) as url:
+    with embedded_postgres(odd, options=FAST) as url:
         assert answer(url) == 1
-        assert len(embedded_address(data_dir).host) < 90
+        sockets = Path(embedded_address(odd).host)
+        assert len(str(sockets)) < 90
+    assert not sockets.exists()
     assert not half.exists()
 
 
-def test_a_data_directory_that_is_a_file_is_said_so(tmp_path):
-    (tmp_path / "kb").write_text("")
-    with pytest.raises(StoreUnavailable, match=r"KB_DATA_DIR\) cannot be written"), embedded_postgres(tmp_path / "kb"):
+def test_a_data_directory_that_is_a_file_is_said_so(data_dir):
+    (data_dir / "kb").write_text("")
+    with pytest.raises(StoreUnavailable, match=r"KB_DATA_DIR\) cannot be written"), embedded_postgres(data_dir / "kb"):
         pass
 
 
-def test_files_of_another_postgresql_are_left_alone(tmp_path):
-    pgdata = tmp_path / "postgres"
+def test_files_of_another_postgresql_are_left_alone(data_dir):
+    pgdata = data_dir / "postgres"
     pgdata.mkdir()
     (pgdata / "PG_VERSION").write_text("9.6\n")
-    with pytest.raises(StoreError, match=r"made by PostgreSQL 9\.6"), embedded_postgres(tmp_path):
+    with pytest.raises(StoreError, match=r"made by PostgreSQL 9\.6"), embedded_postgres(data_dir):
         pass
     (pgdata / "PG_VERSION").unlink()
     (pgdata / "letters.txt").write_text("mine")
-    with pytest.raises(StoreError, match="no folder of a PostgreSQL server"), embedded_postgres(tmp_path):
+    with pytest.raises(StoreError, match="no folder of a PostgreSQL server"), embedded_postgres(data_dir):
         pass
     assert (pgdata / "letters.txt").read_text() == "mine"
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounts a small file system")
-def test_a_full_disk_is_said_so_and_leaves_nothing_half_made(tmp_path):
-    small = tmp_path / "small"
+def test_a_full_disk_is_said_so_and_leaves_nothing_half_made(data_dir):
+    small = data_dir / "small"
     small.mkdir()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(small)], check=False)
     if mount.returncode != 0:
