@@ -1,0 +1,81 @@
+"""Log lines go to standard error, as JSON for machines and as columns for people, from both logging libraries."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+import structlog
+
+from kb_pipeline.logs import configure_logs
+from kb_pipeline.settings import Settings
+
+
+@pytest.fixture
+def logs(capsys):
+    """Set up logs, and read what was written; everything is as before afterwards."""
+    root, ours = logging.getLogger(), logging.getLogger("kb_pipeline")
+    before = (root.handlers[:], ours.level)
+
+    def configured(**settings):
+        configure_logs(Settings(**settings))
+        return lambda: capsys.readouterr().err
+
+    yield configured
+    structlog.reset_defaults()
+    root.handlers[:], level = before
+    ours.setLevel(level)
+
+
+def test_an_event_is_one_json_object_with_its_fields(logs):
+    written = logs(log_format="json")
+    structlog.get_logger("kb_pipeline.fetch").warning("crawl.page_unreachable", url="https://example.org/", attempts=3)
+    line = json.loads(written())
+    assert (line["event"], line["url"], line["attempts"], line["level"]) == (
+        "crawl.page_unreachable",
+        "https://example.org/",
+        3,
+        "warning",
+    )
+    assert line["timestamp"].endswith("Z")
+
+
+def test_lines_of_the_standard_library_look_the_same(logs):
+    written = logs(log_format="json")
+    logging.getLogger("kb_pipeline.embed.local").info("loaded %s", "a model")
+    assert json.loads(written())["event"] == "loaded a model"
+
+
+def test_an_exception_is_inside_the_json_line(logs):
+    written = logs(log_format="json")
+    try:
+        int("no good")
+    except ValueError:
+        structlog.get_logger("kb_pipeline.x").exception("step.failed")
+    lines = written().splitlines()
+    assert len(lines) == 1
+    assert "ValueError: invalid literal" in json.loads(lines[0])["exception"]
+
+
+def test_lines_for_people_are_columns(logs):
+    written = logs(log_format="console")
+    structlog.get_logger("kb_pipeline.x").info("crawl.chain.www_apex_fallback", host="example.org")
+    line = written()
+    assert "crawl.chain.www_apex_fallback" in line
+    assert "host=example.org" in line
+
+
+def test_lines_below_the_level_are_left_out_and_other_libraries_are_quiet(logs):
+    written = logs(log_format="json", log_level="WARNING")
+    structlog.get_logger("kb_pipeline.x").info("not.this")
+    logging.getLogger("kb_pipeline.y").info("nor this")
+    logging.getLogger("somebody.else").info("nor that")
+    assert written() == ""
+
+
+def test_setting_up_twice_writes_each_line_once(logs):
+    logs(log_format="json")
+    written = logs(log_format="json")
+    structlog.get_logger("kb_pipeline.x").error("once")
+    assert len(written().splitlines()) == 1
