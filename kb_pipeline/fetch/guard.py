@@ -107,7 +107,8 @@ class Guard:
         for address in addresses:
             why = why_not_public(address)
             if why and not self._admitted(address, port):
-                message = f"{host} is at {address}, which is not a public address ({why})"
+                where = host if name == str(address) else f"{host} is at {address}, which"
+                message = f"{where} is not a public address ({why})"
                 raise GuardRefused(message)
 
     async def addresses(self, host: str, port: int) -> list[str]:

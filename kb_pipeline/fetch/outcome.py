@@ -60,7 +60,7 @@ RULES: Final[dict[Answer, Rule]] = {
     Answer.RATE_LIMITED: Rule(_UNREACHABLE, "The site asked us to slow down ({why})", retry=True),
     Answer.SERVER_ERROR: Rule(_UNREACHABLE, "The site has a problem of its own ({why})", retry=True),
     Answer.TIMED_OUT: Rule(_UNREACHABLE, "The site took too long to answer ({why})", retry=True),
-    Answer.BROKEN: Rule(_UNREACHABLE, "The connection broke ({why})", retry=True),
+    Answer.BROKEN: Rule(_UNREACHABLE, "The connection to the site broke ({why})", retry=True),
     Answer.UNDECODABLE: Rule(_UNREACHABLE, "The page arrived damaged ({why})", retry=True),
     Answer.EMPTY: Rule(_UNREACHABLE, "The page came back empty", retry=True),
     Answer.ON_HOLD: Rule(Outcome.DEFERRED, "The site asked us to come back later ({why})"),

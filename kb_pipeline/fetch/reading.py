@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind, decode_html, kind_of
-from kb_pipeline.core.extract import extract
+from kb_pipeline.core.extract import examine
 from kb_pipeline.core.fingerprints import content_hash
 from kb_pipeline.core.page_state import classify
 from kb_pipeline.errors import BodyUnreadable
@@ -67,7 +67,7 @@ def read_response(response: Response, request: PageRequest, token: str) -> Readi
     if request.content_hash is not None and content_hash(response.body) == request.content_hash:
         forbidden = tag.noindex and not request.ignore_noindex
         return Reading(Answer.NOINDEX if forbidden else Answer.SAME_BODY, nofollow=tag.nofollow)
-    return _read_document(response, request, kind, tag)
+    return _read_document(response, request, tag, token)
 
 
 def _read_status(response: Response, request: PageRequest, token: str) -> Reading:
@@ -93,15 +93,22 @@ def _answer_of(status: int) -> Answer:
     return Answer.SERVER_ERROR if status >= 500 else Answer.REFUSED  # noqa: PLR2004
 
 
-def _read_document(response: Response, request: PageRequest, kind: BodyKind, tag: RobotsTag) -> Reading:
-    # The page's state comes before noindex: a login page is often noindex, and removes nothing.
-    state = _state(response) if kind is BodyKind.HTML else PageState.OK
-    if state in _STATES:
-        return Reading(_STATES[state], f"the page is a {_STATES[state].value}")
+def _read_document(response: Response, request: PageRequest, tag: RobotsTag, token: str) -> Reading:
     try:
-        text = extract(response.body, response.content_type, response.final_url)
+        found = examine(
+            response.body,
+            response.content_type,
+            response.final_url,
+            status=response.status,
+            headers=response.headers,
+            bot_token=token,
+        )
     except BodyUnreadable as error:
         return Reading(Answer.UNREADABLE, str(error))
+    # The page's state comes before noindex: a login page is often noindex, and removes nothing.
+    if found.state in _STATES:
+        return Reading(_STATES[found.state], f"the page is a {_STATES[found.state].value}")
+    text = found.text
     nofollow = tag.nofollow or text.nofollow
     if (tag.noindex or text.noindex) and not request.ignore_noindex:
         return Reading(Answer.NOINDEX, nofollow=nofollow)

@@ -115,5 +115,11 @@ def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
 
 
 def _broken(error: Exception) -> str:
-    said = str(error.args[0]) if error.args and error.args[0] else type(error).__name__
-    return f"the connection broke ({said})" if isinstance(error, httpcore.NetworkError) else f"not proper HTTP ({said})"
+    said = str(error.args[0]) if error.args and error.args[0] else ""
+    if isinstance(error, httpcore.NetworkError):
+        return "the site reset the connection"
+    if "disconnected without" in said:
+        return "the site closed the connection without an answer"
+    if "peer closed connection" in said:
+        return "the site closed the connection in the middle of the page"
+    return f"the answer is not proper HTTP: {said or type(error).__name__}"

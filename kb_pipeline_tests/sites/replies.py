@@ -259,21 +259,24 @@ def encode(raw: bytes, coding: str) -> bytes:
 
 
 def bomb(coding: str = "gzip", size: int = 1 << 30, *, layers: int = 1) -> Reply:
-    """A small body that inflates to `size` bytes of zeros; `layers` > 1 packs a gzip bomb again."""
+    """A small body that inflates to `size` bytes of HTML; `layers` > 1 packs a gzip bomb again."""
     packed = _gzip_bomb(size) if coding == "gzip" else _stream_bomb(coding, size)
     for _ in range(layers - 1):
         packed = gzip.compress(packed, 9)
     return Reply(packed, headers={"Content-Encoding": ", ".join([coding] + ["gzip"] * (layers - 1))})
 
 
+_FILLER = b"<p>boom, boom!</p>".ljust(32) * (1 << 15)
+
+
 def _gzip_bomb(size: int) -> bytes:
     packer = zlib.compressobj(9, wbits=31)
-    piece = bytes(1 << 20)
+    piece = _FILLER
     return b"".join(packer.compress(piece) for _ in range(size >> 20)) + packer.flush()
 
 
 def _stream_bomb(coding: str, size: int) -> bytes:
-    piece = bytes(1 << 20)
+    piece = _FILLER
     if coding == "br":
         import brotli  # noqa: PLC0415 - only the tests of bombs need it
 

@@ -1,0 +1,235 @@
+"""One page of a refresh: asked for, judged, and written down as what the ledger and the snapshots are to hold.
+Pure but for the chain it asks; committing is stages.fetch's business."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.core.bodies import BodyKind, decode_html, kind_of
+from kb_pipeline.core.fingerprints import content_hash, page_id
+from kb_pipeline.core.links import harvest
+from kb_pipeline.core.urls import same_site, url_key
+from kb_pipeline.errors import GuardRefused
+from kb_pipeline.fetch.answers import Answer, PageRequest, PageResult, TierResult
+from kb_pipeline.fetch.outcome import Judgement, judge, retry_delay
+from kb_pipeline.fetch.robots_gate import Access
+from kb_pipeline.model import Discovered, Outcome, PageSource, PageStatus, Snapshot
+from kb_pipeline.store.frontier import Attempt, Copy, Ending, Retry
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kb_pipeline.fetch.chain import Chain
+    from kb_pipeline.fetch.client import Response
+    from kb_pipeline.fetch.robots_gate import RobotsGate
+    from kb_pipeline.model import Site
+    from kb_pipeline.settings import Settings
+    from kb_pipeline.store.frontier import DuePage
+
+_ROBOTS: Final = "robots.txt"
+_LONGEST_RETRY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What came of one page: an ending, or a retry within the refresh."""
+
+    due: DuePage
+    result: PageResult
+    end: Ending | Retry
+    snapshot: Snapshot | None = None
+    """The body to store, for a fresh page."""
+    leads_to: Discovered | None = None
+    """The page that a redirect led to, when it is another one of the site."""
+    canonical: str | None = None
+    """Page id of the address that the page calls its own, when it is another one of the site."""
+    links: tuple[Discovered, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """Bytes held until the visit is committed."""
+        return len(self.snapshot.body) if self.snapshot else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a site's pages are judged by."""
+
+    site: Site
+    settings: Settings
+    harvest_links: bool
+
+
+def request_for(due: DuePage, *, ignore_noindex: bool) -> PageRequest:
+    """The request for a page: conditional only while what it is compared with is held."""
+    held = due.has_copy or (due.state is PageStatus.DUPLICATE and due.original_is_kept)
+    if not held or due.content_hash is None:
+        return PageRequest(due.url, ignore_noindex=ignore_noindex)
+    return PageRequest(due.url, due.etag, due.last_modified, due.content_hash, ignore_noindex)
+
+
+async def ask(due: DuePage, chain: Chain, gate: RobotsGate, rules: Rules) -> PageResult:
+    """Ask robots.txt, then the tiers. Raises only for bugs and a lost store."""
+    request = request_for(due, ignore_noindex=rules.site.options.ignore_noindex)
+    try:
+        verdict = await gate.verdict(due.url)
+    except GuardRefused as error:
+        return _without_tiers(_ROBOTS, Answer.NOT_PUBLIC, str(error))
+    if verdict.access is Access.ALLOWED:
+        return await chain.fetch(request)
+    forbidden = verdict.access is Access.FORBIDDEN
+    answer = Answer.ROBOTS_FORBIDS if forbidden else Answer.ROBOTS_UNAVAILABLE
+    return _without_tiers(_ROBOTS, answer, verdict.reason)
+
+
+def fault(error: Exception) -> PageResult:
+    """The result of a page that this program failed on."""
+    return _without_tiers("program", Answer.FAULT, f"{type(error).__name__}: {error}"[:500])
+
+
+def conclude(due: DuePage, result: PageResult, rules: Rules, now: datetime) -> Visit:
+    """Turn what was learnt about a page into what is stored."""
+    judgement = judge(result)
+    failed = due.attempts + 1 if judgement.retry else due.attempts
+    delay = retry_delay(judgement, failed, rules.settings.retry_delays_seconds)
+    attempt = _attempt(result, judgement)
+    if delay is not None:
+        # A little apart, so that pages which failed together do not come back together.
+        wait = timedelta(seconds=delay * random.uniform(1.0, 1.1))  # noqa: S311 - jitter
+        return Visit(due, result, Retry(due.page_id, attempt, failed, now + wait))
+    ending = Ending(
+        due.page_id,
+        judgement.outcome,
+        attempt,
+        failed,
+        tier=result.best.tier if judgement.outcome is Outcome.FRESH else None,
+        retry_at=_retry_at(due, judgement, rules.settings, now),
+    )
+    if judgement.outcome in {Outcome.FRESH, Outcome.UNCHANGED}:
+        return _keep(due, result, ending, rules, now)
+    return Visit(due, result, ending)
+
+
+def _keep(due: DuePage, result: PageResult, ending: Ending, rules: Rules, now: datetime) -> Visit:
+    best, response = result.best, result.best.response
+    assert response is not None
+    onward = _other_page(due, response)
+    if onward is not None:
+        reason = f"The page redirects to {onward.url}"
+        ending = replace(
+            ending,
+            outcome=Outcome.DUPLICATE,
+            attempt=replace(ending.attempt, reason=reason),
+            duplicate_of=onward.page_id,
+            final_url=onward.url,
+            tier=None,
+        )
+        return Visit(due, result, ending, leads_to=onward)
+    if best.answer is Answer.NOT_MODIFIED:
+        return Visit(due, result, _still_duplicate(due, ending))
+    copy = _copy(response)
+    if best.answer is Answer.SAME_BODY:
+        return Visit(due, result, replace(_still_duplicate(due, ending), copy=copy))
+    ending = replace(ending, final_url=response.final_url, copy=copy)
+    return Visit(
+        due,
+        result,
+        ending,
+        snapshot=_snapshot(due, best, response, copy, now),
+        canonical=_canonical(due, best, rules),
+        links=_links(due, best, response, rules),
+    )
+
+
+def _still_duplicate(due: DuePage, ending: Ending) -> Ending:
+    """A page that was folded into another and has not changed stays folded."""
+    if due.state is not PageStatus.DUPLICATE:
+        return ending
+    attempt = replace(ending.attempt, reason=due.reason)
+    return replace(ending, outcome=Outcome.DUPLICATE, duplicate_of=due.duplicate_of, attempt=attempt)
+
+
+def _other_page(due: DuePage, response: Response) -> Discovered | None:
+    if not response.redirects:
+        return None
+    identity = page_id(url_key(response.final_url))
+    if identity == due.page_id:
+        return None
+    return Discovered(identity, response.final_url, PageSource.REDIRECT, depth=due.depth)
+
+
+def _canonical(due: DuePage, best: TierResult, rules: Rules) -> str | None:
+    address = best.text.canonical if best.text else None
+    if not address or not same_site(address, rules.site.url, subdomains=rules.site.options.subdomains):
+        return None
+    identity = page_id(url_key(address))
+    return identity if identity != due.page_id else None
+
+
+def _links(due: DuePage, best: TierResult, response: Response, rules: Rules) -> tuple[Discovered, ...]:
+    options = rules.site.options
+    if not rules.harvest_links or due.depth >= options.max_depth:
+        return ()
+    if best.nofollow and not options.ignore_nofollow:
+        return ()
+    if kind_of(response.content_type, response.body, response.final_url) is not BodyKind.HTML:
+        return ()
+    found = harvest(
+        decode_html(response.body, response.content_type),
+        response.final_url,
+        token=rules.settings.bot_token,
+        include_nofollow=options.ignore_nofollow,
+    )
+    if found.nofollow and not options.ignore_nofollow:
+        return ()
+    inside = (url for url in found.pages if same_site(url, rules.site.url, subdomains=options.subdomains))
+    return tuple(Discovered(page_id(url_key(url)), url, PageSource.LINK, depth=due.depth + 1) for url in inside)
+
+
+def _copy(response: Response) -> Copy:
+    return Copy(
+        content_hash=content_hash(response.body),
+        body_bytes=len(response.body),
+        etag=response.headers.get("etag"),
+        last_modified=response.headers.get("last-modified"),
+    )
+
+
+def _snapshot(due: DuePage, best: TierResult, response: Response, copy: Copy, now: datetime) -> Snapshot:
+    return Snapshot(
+        page_id=due.page_id,
+        url=response.final_url,
+        content_type=response.content_type,
+        body=response.body,
+        content_hash=copy.content_hash,
+        tier=best.tier,
+        status_code=response.status,
+        fetched_at=now,
+    )
+
+
+def _attempt(result: PageResult, judgement: Judgement) -> Attempt:
+    answered = judgement.outcome.is_answer
+    return Attempt(
+        reason=judgement.reason or None,
+        error=None if answered else result.errors,
+        status_code=result.best.response.status if result.best.response else None,
+        tiers=[attempt.record() for attempt in result.attempts],
+    )
+
+
+def _retry_at(due: DuePage, judgement: Judgement, settings: Settings, now: datetime) -> datetime | None:
+    """When a later refresh may try again: what only time can cure, each time after twice the wait."""
+    if not judgement.retry and judgement.outcome is not Outcome.DEFERRED:
+        return None
+    doublings: int = 2 ** min(due.failed_refreshes, 16)
+    wait = min(timedelta(minutes=settings.retry_after_refresh_minutes) * doublings, _LONGEST_RETRY)
+    return now + max(wait, timedelta(seconds=judgement.retry_after or 0.0))
+
+
+def _without_tiers(name: str, answer: Answer, why: str) -> PageResult:
+    attempt = TierResult(name, answer, why)
+    return PageResult(attempt, (attempt,))

@@ -1,0 +1,517 @@
+"""The fetch stage from the wire to the ledger: each row of the table of outcomes, and what it does to the copy."""
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from kb_pipeline.core.fingerprints import page_id
+from kb_pipeline.core.urls import url_key
+from kb_pipeline.errors import NotApproved, NothingDiscovered, SiteBusy
+from kb_pipeline.fetch.tiers.plain_http import PlainHttp
+from kb_pipeline.model import Discovered, Outcome, PageSource, PageStatus, RefreshKind, RefreshOutcome, SiteOptions
+from kb_pipeline.stages.fetch import fetch_pages
+from kb_pipeline.store.lance import read_rows
+from kb_pipeline_tests.sites.replies import (
+    Endless,
+    Raw,
+    Reply,
+    Reset,
+    Stall,
+    WrongLength,
+    bomb,
+    page,
+    prose,
+    redirect,
+    text,
+)
+from kb_pipeline_tests.sites.server import Fault, LoopbackSite
+
+SITE = "docs"
+
+
+class Refreshes:
+    """Drives refreshes of one site as discovery would, page by page."""
+
+    def __init__(self, stores, settings, server, **options):
+        self.stores, self.settings, self.server = stores, settings, server
+        stores.sites.add(SITE, server.url("/"), options=SiteOptions(**options))
+
+    def start(self, *paths, approve=True):
+        now = self.stores.now()
+        refresh = self.stores.refreshes.start_or_resume(SITE, RefreshKind.FULL, None, now)
+        urls = [self.server.url(path) for path in paths]
+        found = [Discovered(page_id(url_key(url)), url, PageSource.SITEMAP) for url in urls]
+        self.stores.pages.record_discovered(SITE, refresh.generation, found, now)
+        self.stores.pages.want_unseen(SITE, refresh.generation)
+        if approve:
+            self.stores.refreshes.approve(SITE, refresh.generation, by="test", now=now)
+        return refresh
+
+    def run(self, *paths, **options):
+        """A whole refresh: discovered, fetched, ended."""
+        self.start(*paths)
+        report = self.fetch(**options)
+        outcome = RefreshOutcome.HELD if report.removals_held else RefreshOutcome.PUBLISHED
+        self.stores.refreshes.finish(SITE, report.generation, outcome, None, self.stores.now())
+        return report
+
+    def fetch(self, **options):
+        return fetch_pages(self.stores, self.settings, SITE, **options)
+
+    def page(self, path):
+        return self.stores.pages.get(SITE, page_id(url_key(self.server.url(path))))
+
+    def in_index(self, path):
+        found = self.page(path)
+        return found.content_hash is not None and found.removed_generation is None
+
+    def bodies(self):
+        table = self.stores.site(SITE).table("snapshots")
+        return {row["page_id"]: row["body"] for row in read_rows(table).to_pylist()}
+
+
+@pytest.fixture
+def quick(settings):
+    return settings.model_copy(
+        update={"connect_timeout_seconds": 0.5, "read_timeout_seconds": 0.4, "page_timeout_seconds": 1.0}
+    )
+
+
+def good(subject="widgets", **options):
+    return page(subject.title(), prose(subject), **options)
+
+
+LOGIN = Reply(
+    "<html><head><title>Log in</title></head><body><h1>Sign in to continue</h1><form action=/login method=post>"
+    "<input name=user><input type=password name=password><button>Log in</button></form></body></html>"
+)
+SOFT_404 = Reply(
+    "<html><head><title>404 Page not found</title></head><body><h1>Page not found</h1>"
+    "<p>Sorry, the page you are looking for does not exist.</p></body></html>"
+)
+
+TABLE = [
+    (Reply(status=404), Outcome.GONE, "We couldn't find this page (404)"),
+    (Reply(status=410), Outcome.GONE, "We couldn't find this page (410)"),
+    (redirect("/nothing-there"), Outcome.GONE, "We couldn't find this page (404)"),
+    (SOFT_404, Outcome.GONE, "says that it was not found"),
+    (good(head_extra="<meta name=robots content=noindex>"), Outcome.FORBIDDEN, "noindex"),
+    (good(headers={"X-Robots-Tag": "noindex"}), Outcome.FORBIDDEN, "noindex"),
+    (good(headers={"X-Robots-Tag": "otherbot: noindex"}), Outcome.FRESH, None),
+    (redirect("/private/x"), Outcome.FORBIDDEN, "robots.txt"),
+    (LOGIN, Outcome.GATE, "login"),
+    (page("Short", "Too short."), Outcome.THIN, "too little text"),
+    (Reply(b"\x89PNG\r\n\x1a\n" + b"\0" * 99, content_type="image/png"), Outcome.THIN, "image/png"),
+    (Reply(b"%PDF-1.7 broken", content_type="application/pdf"), Outcome.THIN, "No text could be read"),
+    (Reply("Refused", status=403), Outcome.UNREACHABLE, "refused to give us this page (status 403)"),
+    (Reply("Teapot", status=418), Outcome.UNREACHABLE, "status 418"),
+    (redirect("/loop"), Outcome.UNREACHABLE, "redirects without end"),
+    (redirect("http://10.0.0.1/"), Outcome.UNREACHABLE, "10.0.0.1 is not a public address"),
+    (redirect("https://elsewhere.example/"), Outcome.UNREACHABLE, "redirects to another site, elsewhere.example"),
+    (Endless(), Outcome.UNREACHABLE, "too large"),
+    (bomb("gzip", 1 << 25), Outcome.UNREACHABLE, "too large"),
+    (Reply("Slow down", status=429), Outcome.UNREACHABLE, "asked us to slow down"),
+    (Reply("Down", status=500), Outcome.UNREACHABLE, "a problem of its own (status 500)"),
+    (Reply("Down", status=503), Outcome.UNREACHABLE, "a problem of its own (status 503)"),
+    (Reply(b""), Outcome.UNREACHABLE, "came back empty"),
+    (Reset(), Outcome.UNREACHABLE, "The connection to the site broke"),
+    (WrongLength(b"<p>half", 9000), Outcome.UNREACHABLE, "The connection to the site broke"),
+    (Raw(b"SSH-2.0\r\n"), Outcome.UNREACHABLE, "The connection to the site broke"),
+    (Reply(b"\x1f\x8b\x08junk", headers={"Content-Encoding": "gzip"}), Outcome.UNREACHABLE, "arrived damaged"),
+    (Stall(), Outcome.UNREACHABLE, "took too long"),
+    (good("gadgets"), Outcome.FRESH, None),
+    (Reply(prose("plain"), content_type="text/plain"), Outcome.FRESH, None),
+]
+
+
+def test_each_row_of_the_table_ends_as_it_says_and_only_a_removal_removes_the_copy(stores, quick):
+    paths = [f"/p{number}" for number in range(len(TABLE))]
+    quick = quick.model_copy(update={"max_html_bytes": 300_000, "retry_delays_seconds": (0.05,)})
+    with LoopbackSite(
+        {"/robots.txt": text("User-agent: *\nDisallow: /private\n"), "/loop": redirect("/loop")}
+    ) as server:
+        site = Refreshes(stores, quick, server)
+        server.pages.update({path: good(f"subject {path}") for path in paths})
+        first = site.run(*paths)
+        assert first.outcomes == {Outcome.FRESH: len(TABLE)}
+        server.pages.update(zip(paths, (answer for answer, _, _ in TABLE), strict=True))
+        second = site.run(*paths)
+        for path, (answer, outcome, reason) in zip(paths, TABLE, strict=True):
+            found = site.page(path)
+            assert found.state.value == outcome.value, (path, answer, found)
+            assert (reason in found.reason) if reason else found.reason is None, (path, found.reason)
+            assert site.in_index(path) is not outcome.removes_copy, (path, found)
+    assert sum(second.outcomes.values()) == len(TABLE)
+    assert second.removed == sum(outcome.removes_copy for _, outcome, _ in TABLE)
+
+
+def test_what_fails_for_the_moment_is_retried_and_what_is_refused_is_not(stores, quick):
+    pages = {
+        "/busy": [Reply(status=503), Reply(status=503), good("busy")],
+        "/reset": [Reset(), good("reset")],
+        "/down": Reply(status=500),
+        "/refused": Reply("no", status=403),
+    }
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        report = site.run(*pages)
+        counts = {path: server.count(path) for path in pages}
+    assert counts == {"/busy": 3, "/reset": 2, "/down": 4, "/refused": 2}  # a 403 once more under our own name
+    assert report.outcomes == {Outcome.FRESH: 2, Outcome.UNREACHABLE: 2}
+    assert report.retries == 2 + 1 + 3
+    assert site.page("/down").retry_at > stores.now() + timedelta(minutes=50)
+    assert site.page("/refused").retry_at is None
+    assert site.page("/down").error == "plain_http: status 500"
+
+
+def test_other_pages_go_on_while_one_waits_for_its_retry(stores, quick):
+    pages = {"/waits": [Reply(status=503), good("waits")], **{f"/{number}": good(str(number)) for number in range(20)}}
+    quick = quick.model_copy(update={"retry_delays_seconds": (1.0,), "host_connections": 1})
+    with LoopbackSite(pages) as server:
+        Refreshes(stores, quick, server).run(*pages)
+        order = [request.path for request in server.requests]
+    assert order[-1] == "/waits"
+    assert order.count("/waits") == 2
+
+
+def test_a_retry_after_is_obeyed(stores, quick):
+    pages = {"/busy": [Reply(status=429, headers={"Retry-After": "1"}), good("busy")]}
+    with LoopbackSite(pages) as server:
+        report = Refreshes(stores, quick, server).run(*pages)
+        first, second = [request for request in server.requests if request.path == "/busy"]
+    assert second.at - first.at >= 1.0
+    assert report.outcomes == {Outcome.FRESH: 1}
+
+
+def test_a_second_refresh_asks_conditionally_and_downloads_no_body(stores, quick):
+    pages = {"/etag": good("etag", etag='"1"'), "/date": good("date", last_modified="Wed, 21 Oct 2015 07:28:00 GMT")}
+    with LoopbackSite({**pages, "/plain": good("plain")}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run(*pages, "/plain")
+        before = site.bodies()
+        server.forget()
+        report = site.run(*pages, "/plain")
+        assert server.statuses() == {304: 2, 200: 1, 404: 1}
+    assert report.outcomes == {Outcome.UNCHANGED: 3}
+    assert report.ladder == {"not_modified": 2, "same_body": 1}
+    assert site.bodies() == before
+
+
+def test_a_changed_page_replaces_its_copy(stores, quick):
+    with LoopbackSite({"/a": good("first", etag='"1"')}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/a")
+        server.pages["/a"] = good("second", etag='"2"')
+        report = site.run("/a")
+    assert report.outcomes == {Outcome.FRESH: 1}
+    assert [(row.change, row.url) for row in report.changes] == [("changed", server.url("/a"))]
+    assert b"Second" in site.bodies()[site.page("/a").page_id]
+    assert site.page("/a").etag == '"2"'
+
+
+def test_a_page_that_was_removed_is_asked_unconditionally_and_comes_back(stores, quick):
+    with LoopbackSite({"/a": good("first", etag='"1"')}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/a")
+        server.pages["/a"] = Reply(status=404)
+        site.run("/a")
+        assert not site.in_index("/a")
+        server.pages["/a"] = good("first", etag='"1"')
+        report = site.run("/a")
+    assert report.outcomes == {Outcome.FRESH: 1}
+    assert site.in_index("/a")
+
+
+def test_a_page_that_left_the_sitemap_is_asked_before_it_is_dropped(stores, quick):
+    with LoopbackSite({"/a": good("a"), "/b": good("b"), "/c": good("c")}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/a", "/b", "/c")
+        server.pages["/c"] = Reply(status=410)
+        site.run("/a")
+    assert site.in_index("/b")
+    assert not site.in_index("/c")
+
+
+def test_a_redirect_makes_a_duplicate_and_puts_its_target_on_the_list(stores, quick):
+    with LoopbackSite({"/old": redirect("/new"), "/new": good("new")}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/old")
+    assert site.page("/old").state is PageStatus.DUPLICATE
+    assert site.page("/old").duplicate_of == site.page("/new").page_id
+    assert site.page("/new").state is PageStatus.FRESH
+    assert stores.pages.by_url(SITE, server.url("/old")).url == server.url("/old")
+    assert [alias.url for alias in stores.aliases.of_page(SITE, site.page("/new").page_id)] == [server.url("/old")]
+
+
+def test_a_copy_stays_until_the_page_that_it_moved_to_is_in(stores, quick):
+    with LoopbackSite({"/old": good("moving")}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/old")
+        server.pages.update({"/old": redirect("/new"), "/new": [good("moving"), Reply(status=500)]})
+        site.run("/old")
+        assert site.in_index("/old")
+        server.pages["/new"] = good("moving")
+        site.run("/old")
+    assert site.in_index("/new")
+    assert not site.in_index("/old")
+
+
+def test_a_redirect_to_a_page_that_the_owner_left_out_keeps_the_copy(stores, quick):
+    with LoopbackSite({"/old": good("moving")}) as server:
+        site = Refreshes(stores, quick, server, exclude=("/drafts/*",))
+        site.run("/old")
+        server.pages.update({"/old": redirect("/drafts/new"), "/drafts/new": good("moving")})
+        site.run("/old")
+    assert site.page("/old").state is PageStatus.UNREACHABLE
+    assert "left out" in site.page("/old").reason
+    assert site.in_index("/old")
+
+
+def canonical(subject, address):
+    return good(subject, head_extra=f'<link rel=canonical href="{address}">')
+
+
+def test_a_copy_under_another_address_folds_into_the_canonical_page(stores, quick):
+    with LoopbackSite({"/p": canonical("pricing", "/p"), "/p?currency=eur": canonical("pricing", "/p")}) as server:
+        site = Refreshes(stores, quick, server)
+        report = site.run("/p", "/p?currency=eur")
+        assert report.folded == 1
+        assert report.outcomes == {Outcome.FRESH: 1, Outcome.DUPLICATE: 1}
+        assert not site.in_index("/p?currency=eur")
+        again = site.run("/p", "/p?currency=eur")
+        assert again.outcomes == {Outcome.UNCHANGED: 1, Outcome.DUPLICATE: 1}
+        assert again.ladder == {"same_body": 1}
+        assert site.page("/p?currency=eur").reason.startswith("The page names")
+
+
+@pytest.mark.parametrize("address", ["/", "/missing", "https://elsewhere.example/", "/private/a", "not a url:"])
+def test_a_broken_canonical_link_costs_no_page(stores, quick, address):
+    pages = {"/": good("home"), "/robots.txt": text("User-agent: *\nDisallow: /private\n")}
+    with LoopbackSite(pages | {f"/{name}": canonical(name, address) for name in ("a", "b", "c")}) as server:
+        site = Refreshes(stores, quick, server)
+        report = site.run("/", "/a", "/b", "/c", "/private/a")
+        assert report.folded == 0
+        assert all(site.in_index(path) for path in ("/", "/a", "/b", "/c"))
+
+
+def test_links_join_the_list_when_nothing_else_lists_the_site(stores, quick):
+    pages = {
+        "/": page("Home", prose("home"), links=["/a", "/b", "https://elsewhere.example/"]),
+        "/a": page("A", prose("a"), links=["/a/deep"], head_extra="<meta name=robots content=nofollow>"),
+        "/b": page("B", prose("b"), links=["/b/deep"]),
+        "/b/deep": good("deep"),
+    }
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        refresh = site.start()
+        home = Discovered(page_id(url_key(server.url("/"))), server.url("/"), PageSource.GIVEN)
+        stores.pages.record_discovered(SITE, refresh.generation, [home], stores.now())
+        report = site.fetch()
+    assert report.outcomes == {Outcome.FRESH: 4}
+    assert site.page("/b/deep").depth == 2
+    assert site.page("/a/deep") is None
+
+
+def test_an_unreadable_robots_file_fetches_nothing_and_removes_nothing(stores, quick):
+    with LoopbackSite({"/a": good("a"), "/robots.txt": text("")}) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/a")
+        stores.robots_files.put(f"http://127.0.0.1:{server.port}", 200, b"", stores.now() - timedelta(days=2))
+        server.pages["/robots.txt"] = Reply(status=500)
+        server.forget()
+        site.run("/a")
+        assert server.count("/a") == 0
+    assert site.page("/a").state is PageStatus.UNREACHABLE
+    assert site.in_index("/a")
+
+
+def test_the_last_good_robots_file_serves_for_a_day(stores, quick):
+    with LoopbackSite(
+        {"/a": good("a"), "/private": good("p"), "/robots.txt": text("User-agent: *\nDisallow: /private")}
+    ) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/a")
+        server.pages["/robots.txt"] = Reply(status=503)
+        site.run("/a", "/private")
+    assert site.page("/a").state is PageStatus.UNCHANGED
+    assert site.page("/private").state is PageStatus.FORBIDDEN
+
+
+def test_what_the_time_limit_leaves_over_is_deferred_and_kept(stores, quick):
+    pages = {f"/{number}": good(str(number), delay=0.3) for number in range(12)}
+    quick = quick.model_copy(update={"host_connections": 1})
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server, time_limit_minutes=1 / 60)
+        report = site.run(*pages)
+    assert report.outcomes[Outcome.DEFERRED] >= 5
+    assert report.outcomes[Outcome.FRESH] >= 1
+    assert sum(report.outcomes.values()) == 12
+
+
+def test_a_site_that_asks_to_be_left_alone_is_left_alone(stores, quick):
+    pages = {f"/{number}": Reply(status=429, headers={"Retry-After": "3600"}) for number in range(8)}
+    quick = quick.model_copy(update={"host_connections": 3})
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        report = site.run(*pages)
+        assert server.statuses()[429] == 3
+    assert report.outcomes == {Outcome.DEFERRED: 5, Outcome.UNREACHABLE: 3}
+    assert site.page("/0").retry_at > stores.now() + timedelta(minutes=50)
+
+
+def mass(count=30):
+    return {f"/{number}": good(f"subject {number}") for number in range(count)}
+
+
+def test_a_mass_removal_is_held_and_the_next_refresh_confirms_it(stores, quick):
+    pages = mass()
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        site.run(*pages)
+        server.pages.clear()
+        broken = site.run(*pages)
+        assert (broken.removed, broken.removals_held) == (0, 30)
+        assert all(site.in_index(path) for path in pages)
+        assert stores.refreshes.latest(SITE).held_removals == 30
+        confirmed = site.run(*pages)
+    assert (confirmed.removed, confirmed.removals_held) == (30, 0)
+
+
+def test_running_the_held_refresh_again_confirms_nothing(stores, quick):
+    pages = mass()
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        site.run(*pages)
+        server.pages.clear()
+        site.start(*pages)
+        assert site.fetch().removals_held == 30
+        assert site.fetch().removals_held == 30
+        stores.refreshes.confirm_removals(SITE, 2, stores.now())
+        assert site.fetch().removed == 30
+
+
+def test_a_site_that_recovers_forgets_that_removals_were_held(stores, quick):
+    pages = mass()
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        site.run(*pages)
+        server.pages.clear()
+        site.run(*pages)
+        server.pages.update(pages)
+        site.run(*pages)
+        server.pages.clear()
+        assert site.run(*pages).removals_held == 30
+
+
+def test_all_pages_redirecting_to_one_are_held_as_a_mass_removal(stores, quick):
+    pages = mass()
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        site.run("/", *pages)
+        server.pages.update({path: redirect("/", 302) for path in pages} | {"/": good("maintenance")})
+        report = site.run("/", *pages)
+    assert report.removals_held == 30
+    assert all(site.in_index(path) for path in pages)
+
+
+def test_a_folder_that_moved_is_no_mass_removal(stores, quick):
+    pages = mass()
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        site.run(*pages)
+        server.pages.update({f"/new{path}": answer for path, answer in pages.items()})
+        server.pages.update({path: redirect(f"/new{path}") for path in pages})
+        report = site.run(*pages)
+    assert report.removals_held == 0
+    assert report.outcomes == {Outcome.DUPLICATE: 30, Outcome.FRESH: 30}
+    assert report.removed == 30
+
+
+def test_a_bad_night_removes_nothing_and_the_next_refresh_completes(stores, quick):
+    pages = mass(40)
+    quick = quick.model_copy(update={"retry_delays_seconds": ()})
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        server.faults = [
+            Fault(Reply(status=503), share=0.2),
+            Fault(Reset(), share=0.2, salt="r"),
+            Fault(Stall(), share=0.1, salt="s"),
+        ]
+        night = site.run(*pages)
+        assert night.outcomes[Outcome.UNREACHABLE] > 5
+        server.faults = []
+        morning = site.run(*pages)
+    assert morning.outcomes[Outcome.UNCHANGED] == night.outcomes[Outcome.FRESH]
+    assert morning.outcomes[Outcome.FRESH] == night.outcomes[Outcome.UNREACHABLE]
+
+
+def test_pages_are_not_fetched_before_approval(stores, quick):
+    with LoopbackSite({"/a": good()}) as server:
+        site = Refreshes(stores, quick, server)
+        with pytest.raises(NothingDiscovered):
+            site.fetch()
+        site.start("/a", approve=False)
+        with pytest.raises(NotApproved):
+            site.fetch()
+        assert server.requests == []
+
+
+def test_two_runs_of_one_site_cannot_both_fetch(stores, quick):
+    with LoopbackSite({"/a": good()}) as server:
+        site = Refreshes(stores, quick, server)
+        site.start("/a")
+        with stores.site_lock(SITE, "another run"), pytest.raises(SiteBusy, match="another run"):
+            site.fetch()
+
+
+def test_a_run_that_is_told_to_stop_leaves_the_rest_due_and_the_next_one_goes_on(stores, quick):
+    pages = {f"/{number}": good(str(number), delay=0.05) for number in range(30)}
+    answers = iter([True] * 6)
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, quick, server)
+        site.start(*pages)
+        stopped = site.fetch(keep_going=lambda: next(answers, False))
+        assert stopped.stopped_early
+        assert 0 < stopped.outcomes[Outcome.FRESH] < 30
+        finished = site.fetch()
+        assert finished.outcomes == {Outcome.FRESH: 30}
+        assert max(server.count(path) for path in pages) <= 2
+    assert stores.refreshes.open(SITE).counts["requests"] >= 30
+
+
+def test_a_bug_on_one_page_ends_that_page_alone(stores, quick):
+    class Stumbling(PlainHttp):
+        async def fetch(self, request):
+            if request.url.endswith("/bad"):
+                raise ZeroDivisionError
+            return await super().fetch(request)
+
+    def tiers(client, settings, on_redirect):
+        return [Stumbling(client, settings, on_redirect=on_redirect)]
+
+    with LoopbackSite({"/bad": good("bad"), "/fine": good("fine")}) as server:
+        site = Refreshes(stores, quick, server)
+        report = site.run("/bad", "/fine", tiers_for=tiers)
+    assert report.outcomes == {Outcome.FRESH: 1, Outcome.UNREACHABLE: 1}
+    assert "ZeroDivisionError" in site.page("/bad").error
+
+
+def test_requests_to_a_host_keep_their_gap(stores, quick):
+    pages = {f"/{number}": good(str(number)) for number in range(5)}
+    with LoopbackSite(pages) as server:
+        Refreshes(stores, quick, server, request_gap_seconds=0.15).run(*pages)
+        starts = sorted(request.at for request in server.requests)
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
+    assert min(gaps) > 0.1
+
+
+def test_a_crawl_delay_is_honoured_up_to_the_cap(stores, quick):
+    pages = {f"/{number}": good(str(number)) for number in range(4)}
+    quick = quick.model_copy(update={"max_crawl_delay_seconds": 0.2})
+    with LoopbackSite({**pages, "/robots.txt": text("User-agent: *\nCrawl-delay: 10\n")}) as server:
+        Refreshes(stores, quick, server).run(*pages)
+        starts = sorted(request.at for request in server.requests if request.path != "/robots.txt")
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
+    assert min(gaps) > 0.15
+    assert max(gaps) < 2
