@@ -1,0 +1,145 @@
+"""The table of outcomes, and the chain that feeds it."""
+
+import asyncio
+
+import pytest
+
+from kb_pipeline.errors import FetchError, RedirectRefused
+from kb_pipeline.fetch.answers import CLEARS, Answer, PageRequest, PageResult, TierResult
+from kb_pipeline.fetch.chain import Chain
+from kb_pipeline.fetch.outcome import LONGEST_WAIT, RULES, Judgement, judge, retry_delay
+from kb_pipeline.fetch.tiers.plain_http import _ERRORS
+from kb_pipeline.model import Outcome, Text
+
+
+def result(answer, **fields):
+    attempt = TierResult("plain_http", answer, **fields)
+    return PageResult(attempt, (attempt,))
+
+
+def test_every_answer_has_a_rule():
+    assert set(RULES) == set(Answer)
+
+
+def test_every_error_of_a_request_has_an_answer():
+    def leaves(kind):
+        return {kind, *(leaf for sub in kind.__subclasses__() for leaf in leaves(sub))}
+
+    assert leaves(FetchError) - leaves(RedirectRefused) - {FetchError} == set(_ERRORS)
+
+
+@pytest.mark.parametrize("answer", sorted(set(Answer) - CLEARS))
+def test_what_is_not_a_page_has_words_for_its_owner(answer):
+    judgement = judge(result(answer, why="some detail"))
+    assert judgement.reason
+    assert "{" not in judgement.reason
+
+
+def test_only_what_the_site_itself_said_removes_a_copy():
+    removing = {answer for answer, rule in RULES.items() if rule.outcome.removes_copy}
+    assert removing == {Answer.NOT_FOUND, Answer.SOFT_NOT_FOUND, Answer.NOINDEX, Answer.ROBOTS_FORBIDS}
+
+
+def test_only_what_time_can_cure_is_retried():
+    assert {answer for answer, rule in RULES.items() if rule.retry} == {
+        Answer.ROBOTS_UNAVAILABLE,
+        Answer.RATE_LIMITED,
+        Answer.SERVER_ERROR,
+        Answer.TIMED_OUT,
+        Answer.BROKEN,
+        Answer.UNDECODABLE,
+        Answer.EMPTY,
+    }
+
+
+DELAYS = (30.0, 90.0, 180.0)
+BUSY = Judgement(Outcome.UNREACHABLE, "busy", retry=True)
+
+
+@pytest.mark.parametrize(("attempts", "delay"), [(1, 30), (2, 90), (3, 180), (4, None)])
+def test_a_failed_page_waits_longer_each_time_and_then_ends(attempts, delay):
+    assert retry_delay(BUSY, attempts, DELAYS) == delay
+
+
+def test_after_a_429_the_wait_is_a_minute_at_least():
+    limited = Judgement(Outcome.UNREACHABLE, "slow down", retry=True, rate_limited=True)
+    assert [retry_delay(limited, attempts, DELAYS) for attempts in (1, 2, 3)] == [60, 90, 180]
+
+
+@pytest.mark.parametrize(
+    ("asked", "delay"), [(5, 30), (45, 45), (LONGEST_WAIT, LONGEST_WAIT), (LONGEST_WAIT + 1, None)]
+)
+def test_retry_after_lengthens_a_wait_and_never_shortens_it(asked, delay):
+    assert retry_delay(Judgement(Outcome.UNREACHABLE, "", retry=True, retry_after=asked), 1, DELAYS) == delay
+
+
+def test_without_delays_or_reason_nothing_is_retried():
+    assert retry_delay(BUSY, 1, ()) is None
+    assert retry_delay(Judgement(Outcome.GONE, "gone"), 1, DELAYS) is None
+
+
+class Scripted:
+    def __init__(self, name, answer, characters=None):
+        self.name, self.asked = name, 0
+        text = None if characters is None else Text("t", "m", characters)
+        self.result = TierResult(name, answer, f"{name} says so", text=text)
+
+    async def fetch(self, _request):
+        self.asked += 1
+        return self.result
+
+
+def run(*tiers):
+    return asyncio.run(Chain(tiers).fetch(PageRequest("https://example.com/")))
+
+
+def test_the_first_tier_that_clears_wins_and_no_other_is_asked():
+    first, second, third = (
+        Scripted("a", Answer.THIN, 50),
+        Scripted("b", Answer.DOCUMENT, 300),
+        Scripted("c", Answer.DOCUMENT, 900),
+    )
+    assert run(first, second, third).best.tier == "b"
+    assert third.asked == 0
+
+
+def test_a_richer_earlier_result_is_kept_when_no_tier_clears():
+    found = run(Scripted("a", Answer.THIN, 150), Scripted("b", Answer.THIN, 20), Scripted("c", Answer.BROKEN))
+    assert found.best.tier == "a"
+    assert found.errors.splitlines() == ["a: a says so", "b: b says so", "c: c says so"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer.NOT_FOUND,
+        Answer.NOINDEX,
+        Answer.ROBOTS_FORBIDS,
+        Answer.LOGIN_WALL,
+        Answer.RATE_LIMITED,
+        Answer.NOT_PUBLIC,
+        Answer.NO_ADDRESS,
+        Answer.TIMED_OUT,
+        Answer.ON_HOLD,
+    ],
+)
+def test_what_rendering_cannot_cure_ends_the_chain(answer):
+    browser = Scripted("browser", Answer.DOCUMENT, 500)
+    assert run(Scripted("plain", answer), browser).best.answer is answer
+    assert browser.asked == 0
+
+
+def test_a_refused_request_goes_on_to_the_next_tier():
+    assert run(Scripted("plain", Answer.REFUSED), Scripted("browser", Answer.DOCUMENT, 500)).best.tier == "browser"
+
+
+def test_the_record_of_a_tier_is_what_the_ledger_keeps():
+    record = TierResult("plain_http", Answer.REFUSED, "status 403", requests=2, seconds=0.12345, wire_bytes=10).record()
+    assert record == {
+        "tier": "plain_http",
+        "answer": "refused",
+        "why": "status 403",
+        "requests": 2,
+        "seconds": 0.123,
+        "bytes": 10,
+    }
