@@ -9,6 +9,7 @@
     │   ├── StoreUnavailable       not reachable, not writable, disk full (transient)
     │   ├── SchemaTooNew           the data was written by a newer version of this program
     │   ├── SiteNotFound
+    │   ├── NotLive                nothing of the site was published yet
     │   └── SiteBusy               another writer holds the site's lock (transient)
     ├── RefreshError               a stage refuses to go on, and says why
     │   ├── NotApproved
@@ -79,6 +80,10 @@ class SchemaTooNew(StoreError):
 
 class SiteNotFound(StoreError):
     """No site of that id is registered."""
+
+
+class NotLive(StoreError):
+    """The site is registered, but no version of it was published yet."""
 
 
 class SiteBusy(StoreError):

@@ -1,0 +1,210 @@
+"""A small tree of an HTML page, built by libxml2's tokenizer and element rules through lxml's target interface.
+
+libxml2's own tree stops without a word 2,048 levels down and takes quadratic time over the attributes of one
+tag; this one has neither limit, and walking it never recurses. What a page says is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MAX_DEPTH: Final = 400
+"""Elements further down are not made; their text goes to the deepest element that was."""
+MAX_EVENTS: Final = 500_000
+"""Tags and pieces of text that are read. Hundreds of times what a long page has; a second or two of work."""
+MAX_ATTRIBUTES: Final = 64
+
+
+def names(written: str) -> frozenset[str]:
+    """A set of tags, roles or words, written with blanks between them."""
+    return frozenset(written.split())
+
+
+MEASURED_TAGS: Final = names(
+    "h1 h2 h3 h4 h5 h6 nav table pre dl article section div p ul ol blockquote header main input textarea select li"
+)
+_NOTHING: Final[frozenset[str]] = frozenset()
+_NO_ATTRIBUTES: Final[dict[str, str]] = {}
+_UNREAD: Final = frozenset({"script", "style"})
+_NAME_PARTS: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+")
+
+
+class Node:
+    """One element. `children` mixes nodes and the pieces of text between them, in document order."""
+
+    __slots__ = ("attributes", "children", "holds", "letters", "link_letters", "parent", "tag")
+
+    def __init__(self, tag: str, attributes: Mapping[str, str] = _NO_ATTRIBUTES, parent: Node | None = None) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: list[Node | str] = []
+        self.parent = parent
+        self.letters = 0
+        """Characters below that are no white space; `link_letters` is those within links. Set by `measure`."""
+        self.link_letters = 0
+        self.holds: frozenset[str] = _NOTHING
+        """Which of the tags in MEASURED_TAGS occur below. Set by `measure`."""
+
+    def get(self, name: str) -> str:
+        """Value of an attribute, blanks trimmed; empty when it is missing."""
+        value = self.attributes.get(name)
+        return value.strip() if value else ""
+
+    def names(self) -> str:
+        """Class and id in one string, in lower case."""
+        attributes = self.attributes
+        return f"{attributes.get('class', '')} {attributes.get('id', '')}".lower() if attributes else ""
+
+    def words(self) -> frozenset[str]:
+        """The words that class and id are made of: `postBody side-bar` gives post, body, side, bar."""
+        if not self.attributes:
+            return frozenset()
+        written = f"{self.attributes.get('class', '')} {self.attributes.get('id', '')}"
+        return frozenset(word.lower() for word in _NAME_PARTS.findall(written[:2_000]))
+
+    def iter(self) -> Iterator[Node]:
+        """The element itself and all below it, in document order."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.children:
+                stack += [child for child in reversed(node.children) if isinstance(child, Node)]
+
+    def pieces(self) -> Iterator[str]:
+        """Every piece of text below, in document order."""
+        stack: list[Node | str] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                yield item
+            else:
+                stack.extend(reversed(item.children))
+
+    def text(self) -> str:
+        """All text below, white space collapsed."""
+        return " ".join("".join(self.pieces()).split())
+
+    def find(self, *tags: str) -> Node | None:
+        """The first element below (or this one) with one of the tags."""
+        return next((node for node in self.iter() if node.tag in tags), None)
+
+    def ancestors(self) -> Iterator[Node]:
+        """From the parent up to the root."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+
+class _TooManyEventsError(Exception):
+    """Ends the parse of a page that no person and no sane program wrote."""
+
+
+class _Builder:
+    """lxml parser target (https://lxml.de/parsing.html#the-target-parser-interface)."""
+
+    def __init__(self) -> None:
+        self.root = Node("#document")
+        self._open: list[Node | None] = [self.root]
+        self._here = self.root
+        self._text: list[str] = []
+        self._events = 0
+        self._unread = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._events += 1
+        if self._events > MAX_EVENTS:
+            raise _TooManyEventsError
+        if self._text:
+            self._put_text()
+        if len(self._open) > MAX_DEPTH:
+            self._open.append(None)
+            self._text.append(" ")
+            return
+        node = Node(tag, _few(attributes) if attributes else _NO_ATTRIBUTES, self._here)
+        self._here.children.append(node)
+        self._open.append(node)
+        self._here = node
+        if tag in _UNREAD and "ld+json" not in node.get("type").lower():
+            self._unread += 1
+
+    def end(self, _tag: str) -> None:
+        if len(self._open) == 1:
+            return
+        node = self._open.pop()
+        if node is None:
+            self._text.append(" ")
+            return
+        if self._text:
+            self._put_text()
+        if node.tag in _UNREAD and "ld+json" not in node.get("type").lower():
+            self._unread -= 1
+        self._here = node.parent or self.root
+
+    def data(self, text: str) -> None:
+        self._events += 1
+        if self._events > MAX_EVENTS:
+            raise _TooManyEventsError
+        if not self._unread:
+            self._text.append(text)
+
+    def close(self) -> Node:
+        self._put_text()
+        return self.root
+
+    def _put_text(self) -> None:
+        """Character references arrive one by one; what belongs together is put together."""
+        self._here.children.append("".join(self._text))
+        self._text.clear()
+
+
+def _few(attributes: Mapping[str, str]) -> Mapping[str, str]:
+    if len(attributes) <= MAX_ATTRIBUTES:
+        return attributes
+    return {name: attributes[name] for name, _ in zip(attributes, range(MAX_ATTRIBUTES), strict=False)}
+
+
+def parse_html(html: str) -> tuple[Node, bool]:
+    """Parse any text at all as HTML. Returns the document node, and whether the page was cut at MAX_EVENTS.
+
+    Scripts and style sheets are left empty, but for JSON-LD.
+    """
+    builder = _Builder()
+    target: Any = builder
+    parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
+    try:
+        parser.feed(html.replace("\0", "").encode("utf-8", "replace"))
+        parser.close()
+    except _TooManyEventsError:
+        return builder.close(), True
+    except etree.LxmlError:
+        # Nothing but an empty document makes a recovering parser give up; what was built so far stands.
+        return builder.close(), False
+    return builder.root, False
+
+
+def measure(root: Node) -> None:
+    """Set `letters`, `link_letters` and `holds` of every element, in one pass from the leaves up."""
+    for node in reversed(list(root.iter())):
+        letters = linked = 0
+        holds = _NOTHING
+        for child in node.children:
+            if isinstance(child, str):
+                letters += len(child) if child.isalnum() else len("".join(child.split()))
+            else:
+                letters += child.letters
+                linked += child.link_letters
+                if child.holds and not child.holds <= holds:
+                    holds |= child.holds
+                if child.tag in MEASURED_TAGS and child.tag not in holds:
+                    holds |= {child.tag}
+        node.letters = letters
+        node.link_letters = letters if node.tag == "a" else linked
+        node.holds = holds

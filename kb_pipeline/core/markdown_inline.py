@@ -1,0 +1,140 @@
+"""The run of inline text that becomes one paragraph, heading or cell: white space, escapes, emphasis, links."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+# Invisible characters that split words: soft hyphen, zero-width space, word joiner, BOM, and C0/C1 controls.
+_INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+# Only what Markdown would read as syntax: an underscore within a word, say, stays as it is.
+_SYNTAX: Final = re.compile(
+    r"[*`]|\\(?=[!-/:-@\[-`{-~])|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w{1,32};)|\[(?=[^\[\]]{0,200}\]\()|~(?=~)"
+)
+_LINE_START: Final = re.compile(r"^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+$|-{2,}$|~{3,}|:(?=\s))")
+_NUMBER_START: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+HARD_BREAK: Final = "  \n"
+
+
+def clean(text: str) -> str:
+    """Drop invisible characters; white space is the caller's."""
+    return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("", text)
+
+
+def escape(text: str) -> str:
+    """Escape what Markdown would take for inline syntax."""
+    return _SYNTAX.sub(r"\\\g<0>", text)
+
+
+def escape_line_start(line: str) -> str:
+    """Escape what Markdown would take for the start of a block."""
+    if _LINE_START.match(line):
+        return f"\\{line}"
+    return _NUMBER_START.sub(r"\1\\\2", line)
+
+
+def code_span(text: str) -> str:
+    """A code span (CommonMark 0.31 §6.1) around one line of text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def destination(url: str) -> str:
+    """A link destination (CommonMark 0.31 §6.3) that parentheses cannot end early."""
+    return f"<{url}>" if "(" in url or ")" in url else url
+
+
+@dataclass(slots=True)
+class InlineText:
+    """Collects inline pieces. `visible` counts what a reader sees: no syntax, white space collapsed."""
+
+    visible: int = 0
+    generation: int = 0
+    """Raised by each `take`: a mark of an earlier generation no longer points anywhere."""
+    _parts: list[str] = field(default_factory=list)
+    _space: bool = False
+    _begun: bool = False
+
+    def text(self, raw: str, most: int) -> None:
+        """Add text as the page has it; after `most` visible characters no more is taken."""
+        if self.visible > most:
+            return
+        raw = clean(raw[: 2 * most])
+        words = raw.split()
+        if not words:
+            self._space = self._space or bool(raw)
+            return
+        if raw[0].isspace():
+            self._space = True
+        self._make_space()
+        collapsed = " ".join(words)
+        self._parts.append(escape(collapsed))
+        self._begun = True
+        self.visible += len(collapsed)
+        self._space = raw[-1].isspace()
+
+    def code(self, text: str) -> None:
+        """Add a code span."""
+        collapsed = " ".join(clean(text).split())
+        if collapsed:
+            self._make_space()
+            self._parts.append(code_span(collapsed))
+            self._begun = True
+            self.visible += len(collapsed)
+
+    def syntax(self, written: str) -> None:
+        """Add something that is seen but not counted, such as an image."""
+        self._make_space()
+        self._parts.append(written)
+        self._begun = True
+
+    def break_line(self, written: str) -> None:
+        """Add a line or cell break, unless nothing stands before it."""
+        if self._begun and self._parts[-1] != written:
+            self._parts.append(written)
+        self._space = False
+
+    def open(self) -> tuple[int, int]:
+        """Remember this place, to put a mark-up's beginning here once its end is known."""
+        self._make_space()
+        self._parts.append("")
+        return self.generation, len(self._parts) - 1
+
+    def close(self, mark: tuple[int, int], before: str, after: str) -> None:
+        """Put mark-up around all that came since `mark`, blanks left outside; nothing came, nothing is put."""
+        generation, start = mark
+        if generation != self.generation or not "".join(self._parts[start + 1 :]).strip():
+            return
+        first = next(place for place in range(start + 1, len(self._parts)) if self._parts[place].strip())
+        self._parts[start] = before
+        if self._parts[first].startswith(" "):
+            self._parts[first] = self._parts[first].lstrip(" ")
+            self._parts[start] = f" {before}"
+        self._parts.append(after)
+
+    def has_text(self) -> bool:
+        """Whether anything was collected."""
+        return self._begun
+
+    def ends_with(self, written: str) -> bool:
+        """Whether `written` is the last thing that was added."""
+        return bool(self._parts) and self._parts[-1] == written
+
+    def take(self) -> tuple[str, int]:
+        """Return what was collected and its visible length, and begin anew."""
+        written = "".join(self._parts).strip()
+        visible = self.visible
+        self._parts = []
+        self.visible = 0
+        self._space = self._begun = False
+        self.generation += 1
+        return written, visible
+
+    def _make_space(self) -> None:
+        if self._space and self._begun and not self._parts[-1].endswith((" ", "\n")):
+            self._parts.append(" ")
+            self.visible += 1
+        self._space = False
