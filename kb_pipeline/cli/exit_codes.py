@@ -10,6 +10,7 @@ from kb_pipeline.errors import (
     FetchError,
     KbError,
     NotApproved,
+    NotLive,
     RefreshError,
     SchemaTooNew,
     SiteBusy,
@@ -30,7 +31,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     """A wrong argument or setting."""
     NOT_FOUND = 3
-    """No such site, or an address that no site has ever seen."""
+    """No such site, nothing live of it, or an address that no site has ever seen."""
     BUSY = 4
     """Another run is writing the site."""
     STORE = 5
@@ -46,6 +47,7 @@ class ExitCode(IntEnum):
 _BY_ERROR: Final[Mapping[type[KbError], ExitCode]] = {
     ConfigError: ExitCode.USAGE,
     SiteNotFound: ExitCode.NOT_FOUND,
+    NotLive: ExitCode.NOT_FOUND,
     SiteBusy: ExitCode.BUSY,
     SchemaTooNew: ExitCode.STORE,
     StoreError: ExitCode.STORE,
@@ -56,6 +58,7 @@ _BY_ERROR: Final[Mapping[type[KbError], ExitCode]] = {
 
 _CURES: Final[Mapping[type[KbError], str]] = {
     SiteNotFound: "see `kb sites list`, or register it: kb sites add SITE_ID URL",
+    NotLive: "approve and refresh it first: kb sites approve SITE_ID, then kb sites refresh SITE_ID",
     SiteBusy: "wait for the other run, or look at it in the UI; `kb status` lists open refreshes",
     SchemaTooNew: "upgrade kb_pipeline, or point KB_POSTGRES_URL and KB_DATA_DIR elsewhere",
     StoreError: "`kb doctor` says what is missing",

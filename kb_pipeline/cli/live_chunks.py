@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from kb_pipeline.errors import NothingToPublish
+from kb_pipeline.errors import NotLive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,13 +32,13 @@ class PageChange:
 
 
 def read_live_chunks(stores: Stores, site_id: str) -> LiveChunks:
-    """The chunks of the live version. Raises NothingToPublish before the first publication."""
+    """The chunks of the live version. Raises NotLive before the first publication."""
     from kb_pipeline.store.lance import at_version, read_rows  # noqa: PLC0415 - loads the vector library
 
     live = stores.publications.live(site_id)
     if live is None:
         message = f"nothing of site {site_id!r} has been published yet"
-        raise NothingToPublish(message)
+        raise NotLive(message)
     table = at_version(stores.site(site_id).table(live.table_name), live.lance_version)
     pages: defaultdict[str, set[str]] = defaultdict(set)
     for row in read_rows(table, columns=["url", "hash"]).to_pylist():

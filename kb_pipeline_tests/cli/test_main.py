@@ -30,6 +30,7 @@ def test_every_error_of_the_project_has_an_exit_code_of_its_own_kind(kind):
         (errors.ConfigError, 2),
         (errors.ModelMissing, 2),
         (errors.SiteNotFound, 3),
+        (errors.NotLive, 3),
         (errors.SiteBusy, 4),
         (errors.StoreUnavailable, 5),
         (errors.SchemaTooNew, 5),
