@@ -1,0 +1,222 @@
+"""Reading XML that other people wrote: bounded, streaming, forgiving, and without ever expanding an entity.
+Knows nothing of what the elements mean."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_INFLATED: Final = 50 * 2**20
+"""Most bytes of one list, decompressed (sitemaps.org)."""
+MAX_GZIP_LAYERS: Final = 2
+MAX_ELEMENTS: Final = 2_000_000
+"""Forty for each of the 50,000 pages of the largest list."""
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_FEED_BYTES: Final = 64 * 1024
+_DECLARATION: Final = re.compile(r"<\?xml\s[^>]*?\?>", re.DOTALL)
+_DECLARED_ENCODING: Final = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)""")
+# All of these are legal only as part of a reference that XML itself defines.
+_BARE_AMPERSAND: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL_REFERENCE: Final = re.compile(r"&#(?:[0-8]|1[124-9]|2[0-9]|3[01]|[xX]0*(?:[0-8bBcCeEfF]|1[0-9A-Fa-f]));")
+_DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
+_ENTITY: Final = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s>]+)")
+
+
+@dataclass(slots=True)
+class XmlText:
+    """A list as text, made ready for the parser."""
+
+    text: str
+    problems: list[str] = field(default_factory=list)
+    entities: frozenset[str] = frozenset()
+    """Names of the entities that the document declares. What refers to one is not to be trusted."""
+
+
+def read_text(body: bytes, max_bytes: int = MAX_INFLATED) -> XmlText:
+    """Undo gzip (by content, whatever the name or type says) and the character encoding.
+
+    At most `max_bytes` octets are decompressed; what could not be read is said in `problems`.
+    """
+    problems: list[str] = []
+    for _ in range(MAX_GZIP_LAYERS):
+        if not body.startswith(_GZIP_MAGIC):
+            break
+        body = _inflate(body, max_bytes, problems)
+    if body.startswith(_GZIP_MAGIC):
+        problems.append("compressed more than twice: not read")
+        body = b""
+    if len(body) > max_bytes:
+        problems.append(f"longer than {max_bytes:,} bytes: the rest was not read")
+        body = body[:max_bytes]
+    return XmlText(_decode(body), problems)
+
+
+def _inflate(body: bytes, room: int, problems: list[str]) -> bytes:
+    limit = room
+    parts: list[bytes] = []
+    while body.startswith(_GZIP_MAGIC) and room > 0:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(body, room))
+        except zlib.error:
+            problems.append("damaged gzip: what could be inflated was read")
+            break
+        room -= len(parts[-1])
+        if not member.eof:
+            problems.append(
+                "gzip cut short" if room else f"inflates to more than {limit:,} bytes: the rest was not read"
+            )
+            break
+        # What follows the last member is padding or junk, and is ignored as gzip itself does.
+        body = member.unused_data
+    return b"".join(parts)
+
+
+def _decode(body: bytes) -> str:
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if body.startswith(mark):
+            return body.decode(encoding, "replace").lstrip("\ufeff")
+    for start, encoding in ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):
+        if body.startswith(start):
+            return body.decode(encoding, "replace")
+    declared = _DECLARED_ENCODING.search(body[:512])
+    encoding = declared[1].decode("ascii") if declared else "utf-8"
+    try:
+        return body.decode(encoding, "replace").lstrip("\ufeff")
+    except (LookupError, ValueError):
+        return body.decode("utf-8", "replace").lstrip("\ufeff")
+
+
+def prepare(document: XmlText) -> XmlText:
+    """Make the text well-formed where that loses nothing: bare ampersands escaped, characters that XML forbids
+    dropped, declaration and DOCTYPE taken away, so that no entity exists that could be expanded."""
+    text = document.text.lstrip(" \t\r\n\ufeff\xa0\x00")
+    if declaration := _DECLARATION.match(text):
+        text = text[declaration.end() :]
+    entities: frozenset[str] = frozenset()
+    start = text[:4096].upper().find("<!DOCTYPE")
+    if start >= 0 and (doctype := _DOCTYPE.match(text, start)):
+        entities = frozenset(_ENTITY.findall(doctype[0]))
+        text = text[:start] + text[doctype.end() :]
+    if entities:
+        document.problems.append("declares entities: they were not expanded")
+    text = _CONTROL_REFERENCE.sub("", _NOT_XML.sub("", text))
+    return XmlText(_escape_ampersands(text), document.problems, entities)
+
+
+def _escape_ampersands(text: str) -> str:
+    """Bare ampersands as XML wants them; inside CDATA they are right as they are."""
+    first, *sections = text.split("<![CDATA[")
+    parts = [_BARE_AMPERSAND.sub("&amp;", first)]
+    for section in sections:
+        inside, end, outside = section.partition("]]>")
+        parts += ["<![CDATA[", inside, end, _BARE_AMPERSAND.sub("&amp;", outside)]
+    return "".join(parts)
+
+
+@dataclass(slots=True)
+class Elements:
+    """The elements of a document, one at a time, with their children. Iterate once.
+
+    Of an element that a truncated document leaves open, the children that are complete are handed out: half an
+    address must not pass for a whole one. `ended` is true afterwards when the root element's end was read.
+    """
+
+    text: str
+    names: frozenset[str]
+    """Local names that are handed out; such an element is emptied as soon as the next one is asked for."""
+    root: str = ""
+    ended: bool = False
+    _open: list[etree._Element] = field(default_factory=list)
+    _count: int = 0
+
+    def __iter__(self) -> Iterator[etree._Element]:
+        parser = etree.XMLPullParser(
+            events=("start", "end"),
+            recover=True,
+            resolve_entities=False,
+            load_dtd=False,
+            no_network=True,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        body = self.text.encode("utf-8", "replace")
+        for start in range(0, len(body), _FEED_BYTES):
+            if self._count > MAX_ELEMENTS:
+                break
+            try:
+                parser.feed(body[start : start + _FEED_BYTES])
+            except etree.XMLSyntaxError:
+                break
+            yield from self._complete(parser)
+        yield from self._complete(parser)
+        yield from self._unfinished()
+
+    def _complete(self, parser: etree.XMLPullParser) -> Iterator[etree._Element]:
+        for event, element in parser.read_events():
+            if event == "start":
+                self.root = self.root or local_name(element)
+                self._open.append(element)
+                self._count += 1
+                continue
+            while self._open and self._open.pop() is not element:
+                pass
+            if local_name(element) in self.names:
+                yield element
+                _forget(element)
+            self.ended = self.ended or element.getparent() is None
+
+    def _unfinished(self) -> Iterator[etree._Element]:
+        # Closing the parser would pretend that these had ended, so it is left as it is.
+        for element in self._open:
+            for child in element:
+                if any(child is other for other in self._open):
+                    element.remove(child)
+                    break
+            if local_name(element) in self.names:
+                yield element
+
+
+def _forget(element: etree._Element) -> None:
+    """Free what has been read: memory must not grow with the document."""
+    element.clear(keep_tail=False)
+    parent = element.getparent()
+    if parent is not None:
+        while (previous := element.getprevious()) is not None:
+            parent.remove(previous)
+
+
+def local_name(element: etree._Element) -> str:
+    """Name without namespace or prefix, lower case; "" for what is no element."""
+    tag = element.tag
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def namespace(element: etree._Element) -> str:
+    """Namespace name; an undeclared prefix counts as one of its own; "" when there is none."""
+    tag = str(element.tag)
+    if tag.startswith("{"):
+        return tag[1:].partition("}")[0]
+    return tag.rpartition(":")[0]
+
+
+def text_of(element: etree._Element) -> str:
+    """All text inside, without white space around it."""
+    if not len(element):
+        return (element.text or "").strip()
+    return "".join(str(part) for part in element.itertext()).strip()
