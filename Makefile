@@ -74,7 +74,7 @@ $(BENCH_STAMP): requirements/bench.lock pyproject.toml | $(BIN)/python
 
 define install
 @echo 'Installing the locked dependencies ($(1)) into $(VENV); this takes a few minutes the first time.'
-$(PIP) install --requirement requirements/$(1).lock | { grep -v 'already satisfied' || true; }
+$(PIP) install --requirement requirements/$(1).lock | { grep --line-buffered -v 'already satisfied' || true; }
 $(PIP) install --quiet --no-deps --no-build-isolation --no-index --editable .
 @touch $@
 endef
