@@ -33,8 +33,8 @@ BLOCKS: Final = names(
     " tbody td tfoot th thead tr ul"
 )
 _UNSEEN: Final = names(
-    "annotation area audio base canvas col colgroup datalist embed frame frameset head iframe input link meta map meter object"
-    " option param picture-source progress script select source style svg template textarea title track video"
+    "annotation area audio base canvas col colgroup datalist embed frame frameset head iframe input link map meta meter"
+    " object option param progress script select source style svg template textarea title track video"
 )
 _EMPHASIS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
 _CODE: Final = frozenset({"code", "kbd", "samp", "tt"})

@@ -1,0 +1,250 @@
+"""The extraction stage: snapshots of the ledger's copies to texts, again and again, with nothing done twice."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from kb_pipeline.core import extract as extraction
+from kb_pipeline.core.fingerprints import content_hash, page_id
+from kb_pipeline.core.urls import url_key
+from kb_pipeline.errors import SiteBusy, SiteNotFound, StoreError
+from kb_pipeline.model import Discovered, Outcome, PageSource, RefreshKind
+from kb_pipeline.stages.extract import SnapshotSource, extract_texts
+from kb_pipeline.store.frontier import Attempt, Copy, Ending, Frontier
+from kb_pipeline.store.lance import read_rows
+from kb_pipeline.store.lance_sync import replace_pages
+from kb_pipeline.store.schemas import SNAPSHOTS_TABLE
+
+SITE = "docs"
+PROSE = "A pump moves water from the well to the tank, and a valve keeps it from running back. " * 4
+
+
+class StoredSite:
+    """A site whose pages were fetched: bodies in Lance, outcomes in the ledger."""
+
+    def __init__(self, stores, settings):
+        self.stores, self.settings = stores, settings
+        stores.sites.add(SITE, "https://docs.example/")
+        self.generation = stores.refreshes.start_or_resume(SITE, RefreshKind.FULL, None, stores.now()).generation
+        self.frontier = Frontier(stores.database, SITE, self.generation)
+
+    def id(self, path):
+        return page_id(url_key(f"https://docs.example{path}"))
+
+    def fetched(self, path, body, content_type="text/html; charset=utf-8"):
+        body = body.encode() if isinstance(body, str) else body
+        url, now = f"https://docs.example{path}", self.stores.now()
+        found = Discovered(self.id(path), url, PageSource.SITEMAP)
+        self.stores.pages.record_discovered(SITE, self.generation, [found], now)
+        row = {
+            "page_id": found.page_id,
+            "url": url,
+            "content_type": content_type,
+            "body": body,
+            "content_hash": content_hash(body),
+            "tier": "plain_http",
+            "status_code": 200,
+            "fetched_at": now,
+        }
+        table = self.stores.site(SITE).ensure(SNAPSHOTS_TABLE)
+        replace_pages(table, SNAPSHOTS_TABLE, [found.page_id], pa.Table.from_pylist([row], SNAPSHOTS_TABLE.schema))
+        self._ended(found.page_id, Outcome.FRESH, Copy(row["content_hash"], len(body), None, None))
+
+    def gone(self, path, *, removed):
+        self._ended(self.id(path), Outcome.GONE, None)
+        if removed:
+            self.frontier.remove([self.id(path)])
+
+    def _ended(self, page, outcome, copy):
+        ending = Ending(page, outcome, Attempt(None, None, 200), 1, tier="plain_http", copy=copy)
+        self.frontier.commit([ending], [], self.stores.now())
+
+    def extract(self, **options):
+        return extract_texts(self.stores, self.settings, SITE, **options)
+
+    def texts(self):
+        rows = read_rows(self.stores.site(SITE).table("texts")).to_pylist()
+        return {row["url"].removeprefix("https://docs.example"): row for row in rows}
+
+    def snapshots(self):
+        rows = read_rows(self.stores.site(SITE).table("snapshots"), columns=["page_id"]).to_pylist()
+        return {row["page_id"] for row in rows}
+
+    def ledger(self, path):
+        return self.stores.pages.get(SITE, self.id(path))
+
+
+@pytest.fixture
+def site(stores, settings):
+    return StoredSite(stores, settings)
+
+
+def html(title, body=PROSE, head=""):
+    return f"<head><title>{title}</title>{head}</head><main><h1 id=top-{title}>{title}</h1><p>{body}</p></main>"
+
+
+def test_each_page_with_a_copy_becomes_a_text_and_the_ledger_learns_its_title_and_length(site):
+    site.fetched("/pumps", html("Pumps", head="<meta name=description content='All about pumps'>"))
+    site.fetched("/valves", html("Valves"))
+    report = site.extract()
+    assert report.counts["added"] == 2
+    assert report.counts["texts"] == 2
+    text = site.texts()["/pumps"]
+    assert (text["title"], text["description"], text["page_state"]) == ("Pumps", "All about pumps", "ok")
+    assert text["markdown"].startswith("# Pumps\n\nA pump moves water")
+    assert text["anchors"] == [{"heading": 0, "fragment": "top-Pumps"}]
+    assert site.ledger("/pumps").title == "Pumps"
+    assert site.ledger("/pumps").characters == text["characters"] > 200
+
+
+def test_a_second_run_does_nothing(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.extract()
+    version = site.stores.site(SITE).table("texts").version
+    report = site.extract()
+    assert (report.counts["unchanged"], report.counts["added"], report.counts["changed"]) == (1, 0, 0)
+    assert site.stores.site(SITE).table("texts").version == version
+
+
+def test_only_a_changed_body_is_read_again(site):
+    for name in ("pumps", "valves"):
+        site.fetched(f"/{name}", html(name))
+    site.extract()
+    site.fetched("/pumps", html("Better pumps"))
+    report = site.extract()
+    assert (report.counts["changed"], report.counts["unchanged"]) == (1, 1)
+    assert [(row.change, row.url) for row in report.changes] == [("changed", "https://docs.example/pumps")]
+    assert site.texts()["/pumps"]["title"] == "Better pumps"
+
+
+def test_an_improved_extractor_reads_all_stored_bodies_again(site, monkeypatch):
+    site.fetched("/pumps", html("Pumps"))
+    site.extract()
+    monkeypatch.setattr(extraction, "EXTRACTOR_VERSION", "improved")
+    assert site.extract().counts["changed"] == 1
+
+
+def test_a_new_date_alone_leaves_the_output_as_it_was(site):
+    site.fetched("/pumps", html("Pumps", head="<meta property=article:modified_time content=2026-01-01>"))
+    site.extract()
+    before = site.texts()["/pumps"]
+    site.fetched("/pumps", html("Pumps", head="<meta property=article:modified_time content=2026-02-02>"))
+    site.extract()
+    after = site.texts()["/pumps"]
+    assert (before["modified"], after["modified"]) == ("2026-01-01", "2026-02-02")
+    assert before["output"] == after["output"]
+    assert before["mark"] != after["mark"]
+
+
+def test_a_removed_page_loses_its_text_and_its_stored_body(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.fetched("/valves", html("Valves"))
+    site.extract()
+    site.gone("/pumps", removed=True)
+    report = site.extract()
+    assert (report.counts["deleted"], report.counts["snapshots_deleted"]) == (1, 1)
+    assert set(site.texts()) == {"/valves"}
+    assert site.snapshots() == {site.id("/valves")}
+    assert site.ledger("/pumps").characters is None
+
+
+def test_a_removal_that_is_held_costs_no_text(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.extract()
+    site.gone("/pumps", removed=False)
+    report = site.extract()
+    assert (report.counts["unchanged"], report.counts["snapshots_deleted"]) == (1, 0)
+    assert set(site.texts()) == {"/pumps"}
+
+
+def test_a_page_that_comes_back_after_its_removal_is_read_again(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.extract()
+    site.gone("/pumps", removed=True)
+    site.extract()
+    site.fetched("/pumps", html("Pumps"))
+    assert site.extract().counts["added"] == 1
+    assert set(site.texts()) == {"/pumps"}
+
+
+def test_a_body_that_cannot_be_read_fails_alone_and_keeps_its_old_text(site):
+    site.fetched("/manual", html("Manual"))
+    site.fetched("/pumps", html("Pumps"))
+    site.extract()
+    site.fetched("/manual", b"%PDF-1.7 and then nothing", "application/pdf")
+    report = site.extract()
+    assert (report.counts["failed"], report.counts["unchanged"]) == (1, 1)
+    assert "PDF is broken" in report.changes[0].detail
+    assert site.texts()["/manual"]["title"] == "Manual"
+    assert site.stores.failures.count(SITE, "extract") == 1
+
+
+def test_a_copy_that_the_data_store_lost_is_an_error_of_that_page(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.fetched("/valves", html("Valves"))
+    site.stores.site(SITE).table("snapshots").delete(f"page_id = '{site.id('/pumps')}'")
+    report = site.extract()
+    assert (report.counts["failed"], report.counts["added"]) == (1, 1)
+    assert "has none" in report.changes[0].detail or "has none" in report.changes[1].detail
+
+
+def test_a_missing_table_of_bodies_is_not_an_empty_one(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.extract()
+    site.stores.site(SITE).drop_table("snapshots")
+    site.fetched("/valves", html("Valves"))
+    site.stores.site(SITE).drop_table("snapshots")
+    with pytest.raises(StoreError, match="has no table 'snapshots'"):
+        site.extract()
+    assert set(site.texts()) == {"/pumps"}
+
+
+def test_thin_and_error_pages_are_texts_and_listed_with_why(site):
+    site.fetched("/short", html("Short", "Not much."))
+    site.fetched("/gone", html("Page not found", "Sorry, the page does not exist."))
+    site.fetched("/pumps", html("Pumps"))
+    report = site.extract()
+    assert (report.counts["thin"], report.counts["error_pages"], report.counts["texts"]) == (1, 1, 3)
+    assert [(row.url, row.detail) for row in report.thin] == [("https://docs.example/short", "ok, 14 characters")]
+    assert report.error_pages[0].detail.startswith("soft_404, ")
+
+
+def test_a_site_without_any_copy_has_no_texts_and_no_error(site):
+    report = site.extract()
+    assert report.counts["texts"] == 0
+    assert site.texts() == {}
+
+
+def test_a_run_that_is_told_to_stop_goes_on_where_it_stopped(site, monkeypatch):
+    monkeypatch.setattr("kb_pipeline.stages.extract.BATCH_PAGES", 1)
+    for number in range(4):
+        site.fetched(f"/{number}", html(f"Page {number}"))
+    turns = iter([True, True, False])
+    first = site.extract(keep_going=lambda: next(turns))
+    assert (first.counts["added"], first.counts["stopped_early"]) == (2, 1)
+    second = site.extract()
+    assert (second.counts["added"], second.counts["unchanged"]) == (2, 2)
+
+
+def test_two_writers_cannot_both_extract_one_site(site):
+    with site.stores.site_lock(SITE, "another"), pytest.raises(SiteBusy):
+        site.extract()
+
+
+def test_an_unknown_site_is_said_to_be_unknown(stores, settings):
+    with pytest.raises(SiteNotFound):
+        extract_texts(stores, settings, "nobody")
+
+
+def test_progress_is_told_after_each_batch(site):
+    site.fetched("/pumps", html("Pumps"))
+    told = []
+    site.extract(progress=lambda what, done, total: told.append((what, done, total)))
+    assert told == [("reading pages", 1, None)]
+
+
+def test_the_source_weighs_pages_by_their_bytes(site):
+    site.fetched("/pumps", html("Pumps"))
+    [mark] = SnapshotSource(site.stores, SITE).marks()
+    assert mark.weight == len(html("Pumps").encode())
