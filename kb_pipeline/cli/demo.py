@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from rich.markup import escape
 from rich.rule import Rule
 
 from kb_pipeline.cli.demo_settings import DEMO_OPTIONS, DEMO_QUESTIONS, DEMO_SITE_ID, admitting_demo_site
@@ -37,7 +38,7 @@ def demo(app: App, port: int | None) -> int:
             app.use(admitting_demo_site(app.settings, server.server_address[1]))
             _first_act_and_second(app, server)
     except DemoFailed as failed:
-        app.output.note(f"[red]The demo stopped:[/red] {failed}")
+        app.output.note(f"[red]The demo stopped:[/red] {escape(str(failed))}")
         return ExitCode.REFUSED
     _say_what_next(app)
     return ExitCode.OK

@@ -35,5 +35,6 @@ def env(app: App, *, stop: bool) -> None:
         if not app.settings.postgres_url:
             keep_postgres(app.settings)
     app.output.json(variables)
-    for name, value in variables.items():
-        app.output.say(f"export {name}={shlex.quote(value)}".replace("[", "\\["))
+    if not app.output.as_json:
+        for name, value in variables.items():
+            click.echo(f"export {name}={shlex.quote(value)}")

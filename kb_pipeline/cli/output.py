@@ -34,8 +34,8 @@ class Output:
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.answers = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
-        self.notes = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.answers = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, emoji=False)
+        self.notes = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
     def say(self, line: str = "") -> None:
         """One line of an answer (rich markup); nothing when the answer is JSON."""

@@ -6,6 +6,7 @@ import getpass
 from typing import TYPE_CHECKING, Final
 
 import click
+from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
@@ -29,7 +30,7 @@ def estimate(app: App, site_id: str) -> int:
     found = refresh.estimate if refresh else None
     app.output.json({"site_id": site_id, "estimate": found, "left_out_because": exclusions, "run": run.ended})
     if found is None:
-        app.output.note(f"There is no estimate: {run.ended.reason or 'discovery left none'}")
+        app.output.note(f"There is no estimate: {escape(run.ended.reason or 'discovery left none')}")
         return ExitCode.REFUSED
     show_estimate(app.output, found)
     if exclusions:
@@ -128,7 +129,7 @@ def _say_how_it_ended(output: Output, site_id: str, newest: Refresh | None, run:
     if run.ended.succeeded:
         output.say(f"[green]{site_id} is live as of refresh {newest.generation if newest else '?'}.[/green]")
         return
-    output.note(f"[red]{site_id} was not published:[/red] {run.ended.reason}")
+    output.note(f"[red]{site_id} was not published:[/red] {escape(run.ended.reason or 'no reason was recorded')}")
     if newest is not None and newest.outcome is RefreshOutcome.HELD:
         output.note(
             f"The version before stays live. Let the removals through: kb sites refresh {site_id} --confirm-removals"

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import click
+from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
@@ -43,7 +44,7 @@ def add(app: App, site_id: str, url: str, source: str, tenant: str, assignments:
     with app.stores() as stores:
         site = stores.sites.add(site_id, address, SourceType(source), options, tenant)
     app.output.json(site)
-    app.output.say(f"Registered {site_id}: {address}")
+    app.output.say(f"Registered {site_id}: {escape(address)}")
     app.output.say(f"Next: kb sites estimate {site_id}, which finds its pages and says what importing them costs.")
 
 
@@ -57,7 +58,7 @@ def set_options(app: App, site_id: str, assignments: tuple[str, ...]) -> None:
         options = parse_options(assignments, stores.sites.get(site_id).options)
         stores.sites.set_options(site_id, options)
     app.output.json(options)
-    app.output.say(f"{site_id}: {', '.join(assignments)}")
+    app.output.say(escape(f"{site_id}: {', '.join(assignments)}"))
 
 
 @click.command()
@@ -85,7 +86,7 @@ def remove_site(app: App, stores: Stores, site_id: str) -> ExitCode:
     stores.sites.set_state(site_id, SiteState.REMOVING)
     run = run_job(app, stores, "remove_site", site_id)
     if not run.ended.succeeded:
-        app.output.note(f"{site_id} could not be removed: {run.ended.reason}")
+        app.output.note(f"{site_id} could not be removed: {escape(str(run.ended.reason))}")
         return ExitCode.REFUSED
     with instance_of(app.settings) as instance:
         forget_site(instance, site_id)

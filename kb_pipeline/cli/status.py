@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.model import RefreshOutcome, SiteState
@@ -40,7 +41,7 @@ def status(app: App) -> None:
         return
     site_table(app, lines, now)
     for site_id, needs in waiting.items():
-        app.output.say(f"[yellow]{site_id}[/yellow]: {needs}")
+        app.output.say(f"[yellow]{site_id}[/yellow]: {escape(needs)}")
 
 
 def site_table(app: App, lines: list[SiteLine], now: datetime) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
@@ -131,12 +132,12 @@ def _never_seen(output: Output, stores: Stores, address: str, site_id: str | Non
     output.json({"url": address, "seen": False, "reason": reason, "sites": [site.site_id for site in covering]})
     output.say(f"Never seen: {reason}.")
     for site in covering:
-        output.say(f"  {site.site_id}  {site.url}  ({site.source_type.value}, {site.state.value})")
+        output.say(f"  {site.site_id}  {escape(site.url)}  ({site.source_type.value}, {site.state.value})")
 
 
 def _show(output: Output, explanation: Explanation) -> None:
     page = explanation.page
-    output.say(f"[bold]{explanation.verdict}[/bold]".replace("[bold]", "", 0))
+    output.say(f"[bold]{escape(explanation.verdict)}[/bold]")
     output.fields(
         [
             ("site", page.site_id),
@@ -162,11 +163,10 @@ def _show(output: Output, explanation: Explanation) -> None:
         ]
     )
     for tier in explanation.tiers:
-        output.say("  tier " + ", ".join(f"{name} {value}" for name, value in tier.items() if value is not None))
+        gave = ", ".join(f"{name} {value}" for name, value in tier.items() if value is not None)
+        output.say(f"  [dim]tier[/dim]  {escape(gave)}")
     for failure in explanation.failures:
-        output.say(
-            f"  {failure.step} failed {failure.attempts} times: {failure.error}",
-        )
+        output.say(f"  [dim]{failure.step}[/dim]  failed {failure.attempts} times: {escape(failure.error)}")
     output.say()
 
 

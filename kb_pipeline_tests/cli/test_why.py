@@ -106,3 +106,13 @@ def test_two_sites_with_the_same_page_are_both_explained_or_one_by_choice(kb, si
 @pytest.mark.parametrize("url", ["a", "/docs/a", "mailto:a@example.org", "http://", ""])
 def test_what_is_no_address_is_a_usage_error(kb, url):
     assert kb("why", url).code == ExitCode.USAGE
+
+
+def test_what_a_site_says_is_shown_as_it_is(kb, site):
+    site.pages.record_discovered(
+        "docs",
+        2,
+        [Discovered(key(HOME + "m"), HOME + "m", PageSource.LINK, excluded_because="trap [/x] [red]a[/red]")],
+        NOW,
+    )
+    assert "(trap [/x] [red]a[/red])" in kb("why", HOME + "m").out
