@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kb_pipeline.store.postgres_urls import PostgresAddress
 
 _TAKE: Final = named("site_lock_take")
+_GIVE_BACK: Final = named("site_lock_give_back")
 _HOLDER: Final = named("site_lock_holder")
 _IS_HELD: Final = named("site_lock_is_held")
 
@@ -45,7 +46,10 @@ class SiteLock:
             raise StoreUnavailable(message)
 
     def release(self) -> None:
-        """Give the lock back by closing its session. A session that is already gone gave it back itself."""
+        """Give the lock back, then close its session: the server ends a closed session a little later, and the next
+        stage may come at once. A session that is already gone gave it back itself."""
+        with contextlib.suppress(psycopg.Error):
+            self._connection.execute(_GIVE_BACK.sql, {"site_id": self.site_id})
         with contextlib.suppress(psycopg.Error):
             self._connection.close()
 

@@ -3,6 +3,9 @@
 -- name: site_lock_take
 SELECT pg_try_advisory_lock(hashtextextended('kb_pipeline.site.' || %(site_id)s::text, 0));
 
+-- name: site_lock_give_back
+SELECT pg_advisory_unlock(hashtextextended('kb_pipeline.site.' || %(site_id)s::text, 0));
+
 -- name: site_lock_holder
 SELECT a.application_name, a.backend_start
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
