@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from kb_pipeline.errors import ConfigError, NotLive, SiteNotFound
+from kb_pipeline.serve.search import CHUNKS_A_PAGE, SearchMode, fused, search
+from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
+from kb_pipeline_tests.stages.written_site import ROOT, WrittenSite, prose
+
+MODES = list(SearchMode)
+
+
+@pytest.fixture
+def written(stores, settings):
+    site = WrittenSite(stores, settings)
+    anchors = [{"heading": 0, "fragment": "tides"}]
+    site.write("harbour", f"## Tides\n\n{prose('harbour tide')}", anchors=anchors, title="Harbours")
+    site.write("ferry", prose("ferry timetable"), title="Ferries")
+    site.write("settings", "Set `max_wal_size` in the file. " + prose("configuration value"), title="Settings")
+    site.refresh()
+    return site
+
+
+def ask(written, question, **options):
+    return search(written.stores, written.settings, "docs", question, embedder=written.embedder, **options)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_page_that_answers_comes_first_with_a_link_into_its_section(written, mode):
+    best = ask(written, "harbour tide", mode=mode)[0]
+    assert best.url == ROOT + "harbour#tides"
+    assert best.title == "Harbours"
+    assert best.heading_path == ("Tides",)
+    assert "harbour tide" in best.text
+    assert best.chunk_id == f"{best.page_id}-0"
+
+
+AWKWARD_QUESTIONS = [
+    '"unclosed',
+    "a AND OR NOT",
+    "(((",
+    "harbour:tide^9~2 *",
+    "what is it",
+    "'; DROP TABLE x; --",
+    "\x00 tide",
+    "x" * 20_000,
+    "harbour " * 5000,
+    "漢字",
+    "🙂",
+    "\\",
+    "[]{}",
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_question_breaks_the_search(written, mode):
+    for question in AWKWARD_QUESTIONS:
+        ask(written, question, mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_empty_question_finds_nothing(written, mode):
+    assert (
+        ask(written, "", mode=mode)
+        == ask(written, " \n\t", mode=mode)
+        == ask(written, "tide", mode=mode, limit=0)
+        == []
+    )
+
+
+def test_identifiers_are_found_whole_and_by_their_parts(written):
+    for question in ("max_wal_size", "wal"):
+        assert ask(written, question, mode=SearchMode.TEXT)[0].url == ROOT + "settings"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_page_has_at_most_two_passages(written, mode):
+    written.write("long", "\n\n".join(f"## Part {n}\n\n{prose(f'harbour tide {n}')}" for n in range(8)))
+    written.refresh()
+    hits = ask(written, "harbour tide", mode=mode, limit=10)
+    pages = [hit.page_id for hit in hits]
+    assert max(pages.count(page) for page in pages) == CHUNKS_A_PAGE
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_text_at_several_addresses_is_one_result(written, mode):
+    for n in range(6):
+        written.write(f"copy{n}", prose("lighthouse"), title=f"Copy {n}")
+    written.refresh()
+    hits = ask(written, "lighthouse", mode=mode, limit=10)
+    assert sum("lighthouse" in hit.text for hit in hits) == 1
+
+
+def test_hits_come_best_first_and_answers_repeat(written):
+    for mode in MODES:
+        first = ask(written, "the harbour by way of step", mode=mode)
+        assert [hit.score for hit in first] == sorted((hit.score for hit in first), reverse=True)
+        assert ask(written, "the harbour by way of step", mode=mode) == first
+
+
+def test_the_vector_score_is_a_cosine(written):
+    (best, *_) = ask(written, written.vectors()[0]["plain"], mode=SearchMode.VECTOR)
+    assert best.score == pytest.approx(1, abs=1e-5)
+
+
+def test_ranks_are_fused_by_their_reciprocals():
+    a, b, c = ({"chunk_id": name, "score": 0.0} for name in "abc")
+    ranking = fused([a, b], [b, c])
+    assert [row["chunk_id"] for row in ranking] == ["b", "a", "c"]
+    assert ranking[0]["score"] == pytest.approx(1 / 62 + 1 / 61)
+
+
+def test_a_site_that_is_unknown_or_not_live_says_so(stores, settings):
+    with pytest.raises(SiteNotFound, match="nobody"):
+        search(stores, settings, "nobody", "tide", embedder=HashEmbedder())
+    WrittenSite(stores, settings)
+    with pytest.raises(NotLive, match="nothing of site 'docs' is live yet"):
+        search(stores, settings, "docs", "tide", embedder=HashEmbedder())
+
+
+def test_a_question_is_never_embedded_by_another_model_than_the_passages(written):
+    other = HashEmbedder(dimension=32, name="other")
+    for mode in (SearchMode.VECTOR, SearchMode.FUSED):
+        with pytest.raises(ConfigError, match="were not made by KB_EMBEDDING_MODEL"):
+            search(written.stores, written.settings, "docs", "tide", mode=mode, embedder=other)
+    assert search(written.stores, written.settings, "docs", "tide", mode=SearchMode.TEXT, embedder=other)
+
+
+def test_questions_are_logged(written):
+    ask(written, "  harbour   tide ", mode=SearchMode.TEXT)
+    (asked,) = written.stores.queries.recent("docs")
+    assert (asked.question, asked.mode, asked.hits) == ("harbour tide", "text", 1)
+    assert asked.millis > 0
