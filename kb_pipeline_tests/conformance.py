@@ -23,6 +23,7 @@ from kb_pipeline.fetch.content_coding import Body
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
 from kb_pipeline.model import SiteOptions
 from kb_pipeline.settings import Settings
+from kb_pipeline.stages.sitemap_walk import Fetched, SitemapWalk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,3 +173,17 @@ def body_pdf(data: bytes) -> dict[str, object]:
         return {"state": error.problem.value, "pages": None, "text": str(error)}
     text = "\n".join(line.text for page in document.pages for line in page)
     return {"state": "ok", "pages": document.page_count, "text": text}
+
+
+def sitemap_tree(fetch: Callable[[str], tuple[int, dict[str, str], bytes]], start_url: str) -> list[str]:
+    async def get(url: str) -> Fetched:
+        for _ in range(10):
+            status, headers, body = fetch(url)
+            if status not in {301, 302, 303, 307, 308}:
+                return Fetched(url, status, body, headers.get("content-type", ""), f"status {status}")
+            url = urls.resolve(url, headers.get("location", "")) or url
+        return Fetched(url, 0, why="too many redirects")
+
+    walk = SitemapWalk(get, max_file_bytes=8 * 2**20)
+    asyncio.run(walk.read([start_url]))
+    return [entry.url for entry in walk.pages]

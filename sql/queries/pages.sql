@@ -72,7 +72,7 @@ ON CONFLICT (site_id, page_id) DO UPDATE SET
 -- name: pages_want_unseen
 UPDATE pages SET wanted_generation = %(generation)s, attempts = 0, retry_at = NULL
 WHERE site_id = %(site_id)s AND seen_generation < %(generation)s AND wanted_generation < %(generation)s
-  AND content_hash IS NOT NULL AND removed_generation IS NULL;
+  AND state <> 'excluded' AND content_hash IS NOT NULL AND removed_generation IS NULL;
 
 -- name: pages_indexed
 UPDATE pages p SET title = f.title, characters = f.characters, chunk_count = f.chunk_count, last_indexed_at = %(now)s

@@ -1,0 +1,280 @@
+"""Finds the pages of a site and says what importing them costs: opens the refresh, reads the site's lists, writes the
+ledger in one transaction. A site that cannot be read changes nothing.
+
+Asking the site is listing's part, sorting what it names is selection's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from kb_pipeline.core.scope import Scope
+from kb_pipeline.model import RefreshKind, SiteState
+from kb_pipeline.stages.approve import check_allowance, grant
+from kb_pipeline.stages.estimate import Sample, make_estimate, take_sample
+from kb_pipeline.stages.lifecycle import open_refresh
+from kb_pipeline.stages.listing import Listing, SiteReader
+from kb_pipeline.stages.report import ChangeRow, StageReport, quiet
+from kb_pipeline.stages.selection import OVER_APPROVED, OVER_LIMIT, Selection, Selector
+from kb_pipeline.stages.site_session import SiteSession
+from kb_pipeline.store.discovery import DiscoveryLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kb_pipeline.model import Discovered, Estimate, Refresh, Site
+    from kb_pipeline.settings import Settings
+    from kb_pipeline.stages.report import Progress
+    from kb_pipeline.store.discovery import KnownPage
+    from kb_pipeline.store.stores import Stores
+
+log = structlog.get_logger(__name__)
+
+LIST_IS_FRESH: Final = timedelta(hours=1)
+"""A run that resumes an approved refresh trusts its list for so long."""
+MOST_EXCLUDED_KEPT: Final = 20_000
+MOST_LISTED_CHANGES: Final = 50
+MOST_PROBLEMS: Final = 20
+_EXCLUDE_ROWS: Final = 1_000
+
+
+@dataclass(slots=True)
+class DiscoveryReport(StageReport):
+    """`counts`: kept, previous_kept, new, forbidden, excluded, aliases, asked_again."""
+
+    generation: int = 0
+    kept: int = 0
+    previous_kept: int = 0
+    """Pages that the full refresh before kept: a list that has collapsed shows beside `kept`."""
+    excluded_by_reason: dict[str, int] = field(default_factory=dict)
+    estimate: Estimate | None = None
+    approved: bool = False
+    answers: list[str] = field(default_factory=list)
+    """What each source answered."""
+    problems: list[str] = field(default_factory=list)
+    """Sources that are broken or damaged; what could be read of them counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Everything that was learnt from the site."""
+
+    listing: Listing
+    selection: Selection
+    sample: Sample | None
+    seconds_a_page: float
+
+
+def discover(
+    stores: Stores,
+    settings: Settings,
+    site_id: str,
+    *,
+    progress: Progress = quiet,
+    keep_going: Callable[[], bool] = lambda: True,
+    run_id: str | None = None,
+) -> DiscoveryReport:
+    """Open the site's refresh, or resume the open one, and put the pages on its list that the site names now.
+
+    Raises NothingDiscovered, and changes no page, when robots.txt cannot be read or no source names a page. Raises
+    SiteBusy, SiteNotFound, StoreError.
+    """
+    with stores.site_lock(site_id, f"discover {run_id or ''}".strip()) as lock:
+        site = stores.sites.get(site_id)
+        refresh = open_refresh(stores, site_id, RefreshKind.FULL, run_id)
+        ledger = DiscoveryLedger(stores.database, site_id)
+        if not keep_going() or _list_is_fresh(stores, ledger, refresh):
+            return _report_of(stores, site_id, refresh)
+        progress("reading the site's lists", 0, None)
+        known = ledger.known()
+        found = asyncio.run(_ask_site(stores, settings, site, known, ledger))
+        lock.assert_held()
+        report = DiscoveryReport(generation=refresh.generation, previous_kept=_previous_kept(stores, refresh))
+        with stores.database.transaction():
+            _write(stores, settings, site, refresh, found, known, report)
+        progress("reading the site's lists", report.kept, report.kept)
+    log.info("crawl.discovered", site=site_id, generation=report.generation, **report.counts)
+    for problem in report.problems:
+        log.warning("crawl.list_problem", site=site_id, problem=problem)
+    return report
+
+
+def add_links(stores: Stores, site: Site, generation: int, found: Sequence[Discovered]) -> int:
+    """Put pages that fetched pages lead to on the list of a refresh; how many were not on it.
+
+    Those outside the site's scope, and those beyond its number of pages, are recorded as left out, with the reason.
+    """
+    if not found:
+        return 0
+    ledger = DiscoveryLedger(stores.database, site.site_id)
+    scope = Scope(site.url, site.options)
+    known = {page.page_id: page for page in stores.pages.of_ids(site.site_id, [page.page_id for page in found])}
+    most, over = _cap(site)
+    room = most - ledger.wanted(generation)
+    rows = []
+    for page in {page.page_id: page for page in found}.values():
+        row = known.get(page.page_id)
+        if row is not None and row.seen_generation >= generation:
+            continue
+        reason = scope.why_not(page.url, depth=page.depth)
+        if reason is None and row is not None and row.wanted_generation >= generation:
+            reason = None  # asked for already: it takes no further room
+        elif reason is None and room <= 0:
+            reason = over
+        elif reason is None:
+            room -= 1
+        rows.append(replace(page, excluded_because=reason))
+    return ledger.add_links(generation, rows, stores.now()) if rows else 0
+
+
+async def _ask_site(
+    stores: Stores, settings: Settings, site: Site, known: dict[str, KnownPage], ledger: DiscoveryLedger
+) -> _Found:
+    async with contextlib.AsyncExitStack() as stack:
+        session = await stack.enter_async_context(SiteSession.open(stores, settings, site))
+        listing = await SiteReader(site, session.client, session.gate, settings).read()
+        with_copy = {page.page_id for page in known.values() if page.has_copy}
+        selection = await Selector(site, session.gate).select(listing.pages, with_copy)
+        delay = min(listing.crawl_delay or 0.0, settings.max_crawl_delay_seconds)
+        sample = Sample.of_history(ledger.history())
+        if sample is None:
+            # Behind a Crawl-delay each page of the sample would cost its wait: one has to do.
+            most = 1 if delay > 1 else 5
+            sample = await take_sample(
+                session.client, session.hops, selection.kept, max_bytes=settings.max_html_bytes, most=most
+            )
+    return _Found(listing, selection, sample, max(session.gap, delay))
+
+
+def _write(
+    stores: Stores,
+    settings: Settings,
+    site: Site,
+    refresh: Refresh,
+    found: _Found,
+    known: dict[str, KnownPage],
+    report: DiscoveryReport,
+) -> None:
+    """Bring the ledger in step with the list. Within a transaction: all of it, or nothing."""
+    now, generation, selection = stores.now(), refresh.generation, found.selection
+    ledger = DiscoveryLedger(stores.database, site.site_id)
+    stores.pages.record_discovered(site.site_id, generation, selection.rows, now)
+    stores.aliases.add(site.site_id, selection.aliases, now)
+    reasons = Counter(selection.reasons) + _exclude_unseen(ledger, site, generation)
+    asked_again = stores.pages.want_unseen(site.site_id, generation)
+    if site.options.follow_links or not found.listing.has_list:
+        asked_again += ledger.want_linked(generation, now)
+    ledger.trim_excluded(MOST_EXCLUDED_KEPT)
+    report.kept = len(selection.kept)
+    report.excluded_by_reason = dict(reasons.most_common())
+    report.answers, report.problems = found.listing.answers, found.listing.problems[:MOST_PROBLEMS]
+    report.estimate = make_estimate(
+        report.kept,
+        found.sample,
+        gap_seconds=found.seconds_a_page,
+        connections=settings.host_connections,
+    )
+    _count(report, selection, known, asked_again)
+    stores.refreshes.set_estimate(site.site_id, generation, report.estimate)
+    stores.refreshes.set_counts(site.site_id, generation, {name: int(n) for name, n in report.counts.items()})
+    stores.refreshes.mark_discovered(site.site_id, generation, now)
+    report.approved = _decide(stores, settings, site, refresh, report.estimate, ledger)
+
+
+def _decide(
+    stores: Stores, settings: Settings, site: Site, refresh: Refresh, estimate: Estimate, ledger: DiscoveryLedger
+) -> bool:
+    """Approve the refresh when the site, or its number of pages, may go on unasked; else say what it waits for."""
+    if refresh.approved_at is not None:
+        return True
+    unasked = site.options.auto_approve_pages
+    unasked = settings.auto_approve_pages if unasked is None else unasked
+    # The list of an approved site has been cut at what was approved.
+    standing = site.approved_pages is not None
+    most = site.approved_pages if site.approved_pages is not None else unasked
+    if standing or 0 < estimate.pages <= most:
+        refusal = check_allowance(stores, site, estimate)
+        if refusal is None:
+            grant(stores, site, refresh.generation, estimate, most, "approved before" if standing else "auto-approval")
+            return True
+    else:
+        refusal = "it waits for approval"
+    ledger.set_reason(refresh.generation, refusal)
+    if site.state is SiteState.REGISTERED:
+        stores.sites.set_state(site.site_id, SiteState.AWAITING_APPROVAL)
+    return False
+
+
+def _exclude_unseen(ledger: DiscoveryLedger, site: Site, generation: int) -> Counter[str]:
+    """Leave out the copies that the list no longer names and that the site's own rules no longer want."""
+    scope = Scope(site.url, site.options)
+    reasons: Counter[str] = Counter()
+    batch: list[tuple[str, str]] = []
+    for page in ledger.unseen(generation):
+        reason = scope.why_not(page.url, depth=page.depth)
+        if reason is None:
+            continue
+        reasons[reason] += 1
+        batch.append((page.page_id, reason))
+        if len(batch) == _EXCLUDE_ROWS:
+            ledger.exclude(batch)
+            batch = []
+    ledger.exclude(batch)
+    return reasons
+
+
+def _count(report: DiscoveryReport, selection: Selection, known: dict[str, KnownPage], asked_again: int) -> None:
+    new = [page for page in selection.kept if page.page_id not in known]
+    report.counts = {
+        "kept": report.kept,
+        "previous_kept": report.previous_kept,
+        "new": len(new),
+        "forbidden": len(selection.forbidden),
+        "excluded": sum(report.excluded_by_reason.values()) - len(selection.forbidden),
+        "aliases": len(selection.aliases),
+        "asked_again": asked_again,
+        "problems": len(report.problems),
+    }
+    rows = [ChangeRow("new", page.page_id, page.url, page.source.value) for page in new]
+    left_out = [page for page in selection.excluded if (row := known.get(page.page_id)) and row.has_copy]
+    rows += [ChangeRow("left out", page.page_id, page.url, page.excluded_because or "") for page in left_out]
+    report.changes = rows[:MOST_LISTED_CHANGES]
+
+
+def _cap(site: Site) -> tuple[int, str]:
+    """Most pages of a refresh, and why there are no more."""
+    approved, limit = site.approved_pages, site.options.max_pages
+    return (approved, OVER_APPROVED) if approved is not None and approved <= limit else (limit, OVER_LIMIT)
+
+
+def _list_is_fresh(stores: Stores, ledger: DiscoveryLedger, refresh: Refresh) -> bool:
+    at = ledger.discovered_at(refresh.generation)
+    return refresh.approved_at is not None and at is not None and stores.now() - at < LIST_IS_FRESH
+
+
+def _report_of(stores: Stores, site_id: str, refresh: Refresh) -> DiscoveryReport:
+    """The report of a discovery that has ended already, from what it left in the refresh."""
+    report = DiscoveryReport(
+        generation=refresh.generation,
+        kept=refresh.counts.get("kept", 0),
+        previous_kept=_previous_kept(stores, refresh),
+        excluded_by_reason=stores.pages.count_exclusions(site_id),
+        estimate=refresh.estimate,
+        approved=refresh.approved_at is not None,
+    )
+    report.counts = {"kept": report.kept, "previous_kept": report.previous_kept}
+    return report
+
+
+def _previous_kept(stores: Stores, refresh: Refresh) -> int:
+    """What the full refresh before kept; 0 for the first one. A retry discovers nothing."""
+    earlier = stores.refreshes.recent(refresh.site_id)
+    before = (other for other in earlier if other.generation < refresh.generation and "kept" in other.counts)
+    return next((other.counts["kept"] for other in before), 0)

@@ -1,0 +1,88 @@
+"""How a refresh begins, waits and ends, apart from being published. One is open at a time: a run that was killed is
+resumed by the next one."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.errors import RefreshError
+from kb_pipeline.model import RefreshKind, RefreshOutcome
+from kb_pipeline.store.discovery import DiscoveryLedger
+
+if TYPE_CHECKING:
+    from kb_pipeline.model import Refresh
+    from kb_pipeline.store.stores import Stores
+
+JITTER: Final = 0.1
+"""Share of a wait by which it is moved, so that sites that failed together do not come back together."""
+FIRST_WAIT_AFTER_FAILURE: Final = timedelta(hours=1)
+_MOST_DOUBLINGS: Final = 16
+
+
+def open_refresh(stores: Stores, site_id: str, kind: RefreshKind, run_id: str | None = None) -> Refresh:
+    """Open the next generation, or resume the open one. A retry left open becomes part of a full refresh that is
+    asked for; the other way round, the full one is what is resumed."""
+    refresh = stores.refreshes.start_or_resume(site_id, kind, run_id, stores.now())
+    if kind is RefreshKind.FULL and refresh.kind is RefreshKind.RETRY:
+        DiscoveryLedger(stores.database, site_id).promote(refresh.generation)
+        refresh = stores.refreshes.get(site_id, refresh.generation) or refresh
+    return refresh
+
+
+def start_retry(stores: Stores, site_id: str, run_id: str | None = None) -> Refresh:
+    """Open a refresh that asks only for the pages whose retry time has come. An open refresh is resumed instead,
+    with the pages it asked for. Its pages were approved with the site."""
+    with stores.database.transaction():
+        refresh = open_refresh(stores, site_id, RefreshKind.RETRY, run_id)
+        if refresh.kind is RefreshKind.RETRY:
+            DiscoveryLedger(stores.database, site_id).want_retries(refresh.generation, stores.now())
+    return refresh
+
+
+def hold(stores: Stores, site_id: str, *, reason: str) -> None:
+    """End the open refresh as held: its copies stay, and the next one, or an operator, confirms the removals."""
+    _end(stores, site_id, RefreshOutcome.HELD, reason)
+
+
+def fail(stores: Stores, site_id: str, *, reason: str) -> None:
+    """End the open refresh as failed. The next one comes after an hour, then two, and so on up to the site's
+    interval."""
+    _end(stores, site_id, RefreshOutcome.FAILED, reason)
+
+
+def confirm_removals(stores: Stores, site_id: str) -> Refresh:
+    """Let the removals through that the last refresh held; takes effect in the open refresh, or in a new one.
+
+    Raises RefreshError when no removal is held.
+    """
+    latest = stores.refreshes.latest(site_id)
+    if latest is None or not (latest.held_removals or latest.outcome is RefreshOutcome.HELD):
+        message = f"no removals of site {site_id!r} are held: there is nothing to confirm"
+        raise RefreshError(message)
+    with stores.database.transaction():
+        refresh = open_refresh(stores, site_id, RefreshKind.FULL)
+        stores.refreshes.confirm_removals(site_id, refresh.generation, stores.now())
+    return stores.refreshes.get(site_id, refresh.generation) or refresh
+
+
+def _end(stores: Stores, site_id: str, outcome: RefreshOutcome, reason: str) -> None:
+    refresh = stores.refreshes.open(site_id)
+    if refresh is None:
+        return
+    now = stores.now()
+    with stores.database.transaction():
+        stores.refreshes.finish(site_id, refresh.generation, outcome, reason, now)
+        stores.sites.note_error(site_id, reason, now)
+        wait = _wait(stores, site_id, outcome) * (1 + random.uniform(0, JITTER))  # noqa: S311 - spreads load
+        stores.sites.schedule(site_id, now + wait)
+
+
+def _wait(stores: Stores, site_id: str, outcome: RefreshOutcome) -> timedelta:
+    interval = timedelta(hours=stores.sites.get(site_id).options.refresh_interval_hours)
+    if outcome is RefreshOutcome.HELD:
+        return interval
+    failures = DiscoveryLedger(stores.database, site_id).failures_in_a_row()
+    doublings: int = 2 ** min(max(failures - 1, 0), _MOST_DOUBLINGS)
+    return min(interval, FIRST_WAIT_AFTER_FAILURE * doublings)

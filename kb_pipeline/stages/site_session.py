@@ -1,0 +1,76 @@
+"""The connections of one discovery: a guarded client, the robots gate, and politeness with a small allowance."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.fetch.client import HttpClient
+from kb_pipeline.fetch.hops import Hops
+from kb_pipeline.fetch.politeness import MemoryClock, Politeness, SharedClock
+from kb_pipeline.fetch.robots_gate import RobotsGate
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
+
+    from kb_pipeline.fetch.client import Turn
+    from kb_pipeline.model import Site
+    from kb_pipeline.settings import Settings
+    from kb_pipeline.store.stores import Stores
+
+PROMPT_REQUESTS: Final = 24
+CONNECTIONS: Final = 4
+
+
+class DiscoveryTurns:
+    """Turns of discovery's requests (implements fetch.client.Turns).
+
+    The first PROMPT_REQUESTS do not wait the gap of pages: they are the handful of small files that tell a crawler
+    how to behave (robots.txt, sitemaps, llms.txt, the start page) and the sample, and at one a second finding a
+    site would take half a minute. They are few at once, Retry-After is obeyed, and a long index of sitemaps goes on
+    at the gap that all runs share.
+    """
+
+    def __init__(self, prompt: Politeness, patient: Politeness) -> None:
+        self._prompt = prompt
+        self._patient = patient
+        self._left = PROMPT_REQUESTS
+
+    def turn(self, url: str) -> AbstractAsyncContextManager[Turn]:
+        """Wait until this address may be asked."""
+        self._left -= 1
+        return (self._prompt if self._left >= 0 else self._patient).turn(url)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSession:
+    """What a discovery asks a site with."""
+
+    client: HttpClient
+    gate: RobotsGate
+    hops: Hops
+    gap: float
+    """Seconds between two pages of the site."""
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, stores: Stores, settings: Settings, site: Site) -> AsyncIterator[SiteSession]:
+        """A session that ends with the block."""
+        options = site.options
+        gap = settings.request_gap_seconds if options.request_gap_seconds is None else options.request_gap_seconds
+        delay = settings.max_crawl_delay_seconds
+        prompt = Politeness(MemoryClock(), gap=0, max_crawl_delay=0, host_connections=CONNECTIONS)
+        patient = Politeness(
+            SharedClock(stores.hosts), gap=gap, max_crawl_delay=delay, host_connections=settings.host_connections
+        )
+        async with HttpClient(settings, turns=DiscoveryTurns(prompt, patient)) as client:
+            gate = RobotsGate(
+                client,
+                stores.robots_files,
+                token=settings.bot_token,
+                user_agent=settings.bot_user_agent,
+                politeness=patient,
+            )
+            yield cls(client, gate, Hops(gate, site.url, subdomains=options.subdomains), gap)

@@ -1,0 +1,126 @@
+"""Reads sitemaps and the sitemaps they name: one level down, each once, within bounds. How an address is asked for
+is the caller's business."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.core.sitemaps import Sitemap, parse_sitemap
+from kb_pipeline.core.urls import resolve, without_fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from kb_pipeline.core.listings import SitemapEntry
+
+MAX_SITEMAPS: Final = 500
+MAX_RUN_BYTES: Final = 32 * 2**20
+MAX_PAGES: Final = 500_000
+AT_ONCE: Final = 4
+_OK: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What an address answered. `status` 0: nothing did, and `why` says why not."""
+
+    url: str
+    """Final address, after redirects: the base of relative locations."""
+    status: int
+    body: bytes = b""
+    content_type: str = ""
+    why: str = ""
+
+
+@dataclass(slots=True)
+class SitemapWalk:
+    """One reading of a site's sitemaps (or feeds, which may serve as such)."""
+
+    get: Callable[[str], Awaitable[Fetched]]
+    max_file_bytes: int
+    max_run_bytes: int = MAX_RUN_BYTES
+    answers: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    _pages: dict[str, SitemapEntry] = field(default_factory=dict)
+    _seen: set[str] = field(default_factory=set)
+    _bytes: int = 0
+
+    @property
+    def pages(self) -> tuple[SitemapEntry, ...]:
+        """The pages found so far, once each, in the order of the sitemaps."""
+        return tuple(self._pages.values())
+
+    async def read(self, urls: Sequence[str], *, guesses: frozenset[str] = frozenset()) -> None:
+        """Read these sitemaps and those that they name. A guess that is not there is no problem."""
+        named = await self._level(urls, guesses)
+        deeper = await self._level(named, frozenset())
+        if unread := [url for url in deeper if _identity(url) not in self._seen]:
+            self._problem(f"{unread[0]}: an index within an index, not read ({len(unread)} such sitemaps)")
+
+    async def _level(self, urls: Iterable[str], guesses: frozenset[str]) -> list[str]:
+        """Read sitemaps of one level; the addresses of further ones, in order."""
+        fresh = []
+        for url in urls:
+            identity = _identity(url)
+            if identity in self._seen:
+                continue
+            if len(self._seen) >= MAX_SITEMAPS:
+                self._problem(f"more than {MAX_SITEMAPS} sitemaps: the rest was not read")
+                break
+            self._seen.add(identity)
+            fresh.append(url)
+        room = asyncio.Semaphore(AT_ONCE)
+        sitemaps = await asyncio.gather(*(self._one(url, room, guessed=url in guesses) for url in fresh))
+        named: list[str] = []
+        # In the order of the list, not of the answers: discovery gives the same list each time.
+        for sitemap in sitemaps:
+            self._add(sitemap.pages)
+            named += sitemap.sitemaps
+        return named
+
+    async def _one(self, url: str, room: asyncio.Semaphore, *, guessed: bool) -> Sitemap:
+        async with room:
+            if self._bytes >= self.max_run_bytes:
+                self._problem(f"{url}: not read, {self.max_run_bytes // 2**20} MiB of sitemaps are enough")
+                return Sitemap()
+            fetched = await self.get(url)
+            self._bytes += len(fetched.body)
+            if fetched.status != _OK:
+                self.answers.append(f"{url}: {fetched.why}")
+                if not guessed:
+                    self.problems.append(f"{url}: {fetched.why}")
+                return Sitemap()
+            return await self._parsed(url, fetched, guessed=guessed)
+
+    async def _parsed(self, url: str, fetched: Fetched, *, guessed: bool) -> Sitemap:
+        sitemap = await asyncio.to_thread(
+            parse_sitemap, fetched.body, fetched.url, fetched.content_type, max_bytes=self.max_file_bytes
+        )
+        said = [*sitemap.problems, *([fetched.why] if fetched.why else [])]
+        found = f"{len(sitemap.pages)} pages"
+        if sitemap.sitemaps:
+            found += f", {len(sitemap.sitemaps)} sitemaps"
+        self.answers.append(f"{url}: {'; '.join([found, *said])}")
+        if said and not (guessed and not sitemap.pages and not sitemap.sitemaps):
+            self.problems.append(f"{url}: {'; '.join(said)}")
+        return sitemap
+
+    def _add(self, entries: Iterable[SitemapEntry]) -> None:
+        for entry in entries:
+            if len(self._pages) >= MAX_PAGES:
+                self._problem(f"more than {MAX_PAGES:,} pages are listed: the rest was not read")
+                return
+            known = self._pages.setdefault(entry.url, entry)
+            if known.lastmod is None and known.priority is None:
+                self._pages[entry.url] = entry
+
+    def _problem(self, text: str) -> None:
+        if text not in self.problems:
+            self.answers.append(text)
+            self.problems.append(text)
+
+
+def _identity(url: str) -> str:
+    return without_fragment(resolve(None, url) or url)

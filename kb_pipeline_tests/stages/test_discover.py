@@ -1,0 +1,467 @@
+"""Discovery from the wire to the ledger, over a real server and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kb_pipeline.core.fingerprints import page_id
+from kb_pipeline.core.urls import url_key
+from kb_pipeline.errors import NothingDiscovered, SiteBusy, SiteNotFound
+from kb_pipeline.model import (
+    Discovered,
+    Outcome,
+    PageSource,
+    PageStatus,
+    RefreshKind,
+    SiteOptions,
+    SiteState,
+    SourceType,
+)
+from kb_pipeline.stages.approve import approve
+from kb_pipeline.stages.discover import add_links, discover
+from kb_pipeline.stages.lifecycle import start_retry
+from kb_pipeline.store.aliases import Alias
+from kb_pipeline.store.frontier import Attempt, Copy, Ending, Frontier
+from kb_pipeline_tests.sites.replies import Reply, Reset, Stall, page, prose, redirect
+from kb_pipeline_tests.sites.server import LoopbackSite
+
+SITE = "docs"
+XML = "application/xml"
+
+
+def urlset(server, *paths, **extra):
+    rows = "".join(f"<url><loc>{server.url(path)}</loc>{extra.get(path, '')}</url>" for path in paths)
+    return Reply(f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{rows}</urlset>", content_type=XML)
+
+
+def index(server, *paths):
+    rows = "".join(f"<sitemap><loc>{server.url(path)}</loc></sitemap>" for path in paths)
+    return Reply(f"<sitemapindex>{rows}</sitemapindex>", content_type=XML)
+
+
+def robots(*lines):
+    return Reply("\n".join(lines), content_type="text/plain")
+
+
+@pytest.fixture
+def server():
+    with LoopbackSite() as site:
+        yield site
+
+
+class Site:
+    """One registered site, and what its ledger says."""
+
+    def __init__(self, stores, settings, server, source_type=SourceType.AUTO, path="/", **options):
+        self.stores, self.settings, self.server = stores, settings, server
+        stores.sites.add(SITE, server.url(path), source_type, SiteOptions(**options))
+
+    def discover(self, **options):
+        return discover(self.stores, self.settings, SITE, **options)
+
+    def row(self, path):
+        return self.stores.pages.get(SITE, page_id(url_key(self.server.url(path))))
+
+    def kept(self):
+        refresh = self.stores.refreshes.latest(SITE)
+        return {
+            row.url.removeprefix(self.server.origin): row
+            for row in self.stores.pages.stream(SITE)
+            if row.wanted_generation == refresh.generation > row.done_generation
+        }
+
+    def left_out(self):
+        states = [PageStatus.EXCLUDED, PageStatus.FORBIDDEN]
+        rows = self.stores.pages.stream(SITE, states)
+        return {row.url.removeprefix(self.server.origin): row.reason for row in rows}
+
+    def publish(self, *paths):
+        """Pretend that the open refresh fetched these pages, and end it."""
+        refresh = self.stores.refreshes.open(SITE)
+        for path in paths or self.kept():
+            self._fetched(page_id(url_key(self.server.url(path))), refresh.generation)
+        with_copy = self.stores.pages.count_with_copy(SITE)
+        assert with_copy >= len(paths)
+        self.stores.refreshes.finish(SITE, refresh.generation, "published", None, self.stores.now())
+
+    def _fetched(self, identity, generation):
+        frontier = Frontier(self.stores.database, SITE, generation)
+        ending = Ending(identity, Outcome.FRESH, Attempt(None, None, 200), 0, copy=Copy("f" * 32, 100, None, None))
+        frontier.commit([ending], [], self.stores.now())
+
+
+def test_every_source_of_an_auto_site_adds_to_one_list(stores, settings, server):
+    server.pages |= {
+        "/robots.txt": robots("Sitemap: /maps/main.xml", "User-agent: *", "Disallow: /private/"),
+        "/maps/main.xml": index(server, "/maps/a.xml", "/maps/b.xml.gz"),
+        "/maps/a.xml": urlset(server, "/a", **{"/a": "<lastmod>2024-05-06</lastmod><priority>0.9</priority>"}),
+        "/maps/b.xml.gz": Reply(gzip.compress(urlset(server, "/b", "/private/x").raw), content_type="text/plain"),
+        "/sitemap.xml": urlset(server, "/a", "/c"),
+        "/sitemap.txt": Reply(f"{server.url('/d')}\n", content_type="text/plain"),
+        "/": page("Home", prose("home"), head_extra='<link rel=alternate type="application/rss+xml" href="/feed">'),
+        "/feed": Reply(f"<rss><channel><item><link>{server.url('/post')}</link></item></channel></rss>"),
+        "/llms.txt": Reply("# Docs\n- [E](/e)\n", content_type="text/markdown"),
+    }
+    site = Site(stores, settings, server)
+    started = time.monotonic()
+    report = site.discover()
+    assert time.monotonic() - started < 2
+    kept = site.kept()
+    assert {path: row.source for path, row in kept.items()} == {
+        "/": PageSource.GIVEN,
+        "/a": PageSource.SITEMAP,
+        "/b": PageSource.SITEMAP,
+        "/c": PageSource.SITEMAP,
+        "/d": PageSource.SITEMAP,
+        "/post": PageSource.FEED,
+        "/e": PageSource.LLMS_TXT,
+    }
+    assert kept["/a"].priority == pytest.approx(0.9)
+    assert kept["/a"].sitemap_lastmod.year == 2024
+    assert site.left_out() == {"/private/x": "robots.txt does not allow this page"}
+    assert report.kept == report.counts["kept"] == 7
+    assert report.counts["forbidden"] == 1
+    assert report.estimate.pages == 7
+    assert report.problems == []
+
+
+def test_a_new_site_waits_for_approval(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    report = Site(stores, settings, server).discover()
+    refresh = stores.refreshes.open(SITE)
+    assert not report.approved
+    assert refresh.approved_at is None
+    assert refresh.reason == "it waits for approval"
+    assert refresh.counts["kept"] == 2
+    assert stores.sites.get(SITE).state is SiteState.AWAITING_APPROVAL
+
+
+def test_small_imports_go_on_unasked_when_the_operator_or_the_site_says_so(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    generous = settings.model_copy(update={"auto_approve_pages": 2})
+    assert Site(stores, generous, server).discover().approved
+    assert stores.sites.get(SITE).state is SiteState.ACTIVE
+    assert stores.sites.get(SITE).approved_pages == 2
+
+
+def test_without_a_list_the_links_of_the_start_page_are_the_list(stores, settings, server):
+    server.pages["/"] = page("Home", prose("home"), links=["/a", "/b#x", "https://elsewhere.example/", "/login"])
+    site = Site(stores, settings, server)
+    site.discover()
+    assert {path: row.depth for path, row in site.kept().items()} == {"/": 0, "/a": 1, "/b": 1}
+    assert site.left_out()["/login"] == "is a login or registration page"
+
+
+def test_a_sitemap_that_is_a_page_is_a_problem_and_no_list(stores, settings, server):
+    server.pages |= {
+        "/robots.txt": robots("Sitemap: /sitemap.xml"),
+        "/sitemap.xml": page("Not a sitemap", prose("x"), links=["/wrong"]),
+        "/": page("Home", prose("home"), links=["/a"]),
+    }
+    site = Site(stores, settings, server)
+    report = site.discover()
+    assert set(site.kept()) == {"/", "/a"}
+    assert any("HTML page, not a sitemap" in problem for problem in report.problems)
+
+
+def test_one_page_under_several_addresses_is_one_page_with_aliases(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/a?utm_source=x", "/a#top", "/%61")
+    site = Site(stores, settings, server)
+    assert site.discover().kept == 1
+    row = site.row("/a")
+    assert row.url == server.url("/a")
+    assert {alias.url for alias in stores.aliases.of_page(SITE, row.page_id)} == {
+        server.url("/a?utm_source=x"),
+        server.url("/%61"),
+    }
+
+
+def test_every_address_left_out_says_why(stores, settings, server):
+    paths = ["/docs/a", "/docs/old/b", "/blog", "/docs/cart/x.zip"]
+    server.pages["/sitemap.xml"] = urlset(server, *paths)
+    server.pages["/sitemap.txt"] = Reply("https://other.example/x\nhttp://[bad\n", content_type="text/plain")
+    site = Site(stores, settings, server, include=("/docs/*",), exclude=("/docs/old/*",))
+    report = site.discover()
+    assert set(site.kept()) == {"/docs/a"}
+    assert site.left_out() == {
+        "/docs/old/b": "matches the site's exclude pattern /docs/old/*",
+        "/blog": "matches none of the site's include patterns",
+        "/docs/cart/x.zip": "is a .zip file, neither a page nor a PDF",
+        "https://other.example/x": "is on another host",
+    }
+    assert sum(report.excluded_by_reason.values()) == 4
+
+
+def test_the_most_important_pages_come_first_where_the_limit_cuts(stores, settings, server):
+    priority = {f"/p{number}": f"<priority>0.{number}</priority>" for number in range(1, 6)}
+    server.pages["/sitemap.xml"] = urlset(server, *priority, **priority)
+    site = Site(stores, settings, server, max_pages=2)
+    site.discover()
+    assert set(site.kept()) == {"/p5", "/p4"}
+    assert "max_pages" in site.left_out()["/p1"]
+
+
+@pytest.mark.parametrize("answer", [Reply(status=503), Reply(status=429), Reset()], ids=["503", "429", "reset"])
+def test_a_robots_txt_that_cannot_be_read_stops_everything_and_removes_nothing(stores, settings, server, answer):
+    server.pages |= {"/robots.txt": answer, "/sitemap.xml": urlset(server, "/a")}
+    site = Site(stores, settings, server)
+    with pytest.raises(NothingDiscovered, match=r"robots\.txt"):
+        site.discover()
+    assert list(stores.pages.stream(SITE)) == []
+    assert {request.path for request in server.requests} == {"/robots.txt"}
+
+
+def test_the_copy_of_robots_txt_serves_for_a_day(stores, settings, server):
+    server.pages |= {"/robots.txt": robots("User-agent: *", "Disallow: /b"), "/sitemap.xml": urlset(server, "/a", "/b")}
+    site = Site(stores, settings, server)
+    site.discover()
+    server.pages["/robots.txt"] = Reply(status=503)
+    site.discover()
+    assert set(site.kept()) == {"/a"}
+
+
+def test_a_site_with_no_page_says_what_each_source_answered_and_keeps_what_it_has(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=10, by="test")
+    site.publish("/a", "/b")
+    before = list(stores.pages.stream(SITE))
+    del server.pages["/sitemap.xml"]
+    with pytest.raises(NothingDiscovered, match=r"We couldn't find this page \(404\).*/sitemap.xml: status 404"):
+        site.discover()
+    assert list(stores.pages.stream(SITE)) == before
+
+
+def test_pages_that_left_the_list_are_asked_again_and_a_collapse_shows(stores, settings, server):
+    paths = [f"/p{number}" for number in range(20)]
+    server.pages["/sitemap.xml"] = urlset(server, *paths)
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=100, by="test")
+    site.publish(*paths)
+    server.pages["/sitemap.xml"] = urlset(server, *paths[:3])
+    report = site.discover()
+    assert report.approved
+    assert (report.kept, report.previous_kept, report.counts["asked_again"]) == (3, 20, 17)
+    assert set(site.kept()) == set(paths)
+
+
+def test_copies_that_the_owner_no_longer_wants_are_left_out_although_no_list_names_them(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/old")
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=100, by="test")
+    site.publish("/a", "/old")
+    server.pages["/sitemap.xml"] = urlset(server, "/a")
+    stores.sites.set_options(SITE, SiteOptions(exclude=("/old",)))
+    site.discover()
+    assert site.row("/old").state is PageStatus.EXCLUDED
+    assert set(site.kept()) == {"/a"}
+
+
+def test_a_forbidden_folder_is_forbidden_and_comes_back(stores, settings, server):
+    server.pages |= {"/robots.txt": robots("User-agent: *"), "/sitemap.xml": urlset(server, "/a", "/x/b")}
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=100, by="test")
+    site.publish("/a", "/x/b")
+    server.pages["/robots.txt"] = robots("User-agent: KbPipelineBot", "Disallow: /x/")
+    site.discover()
+    assert site.row("/x/b").state is PageStatus.FORBIDDEN
+    site.publish("/a")
+    server.pages["/robots.txt"] = robots("User-agent: *")
+    site.discover()
+    assert set(site.kept()) == {"/a", "/x/b"}
+
+
+def test_an_approved_site_stays_approved_up_to_its_number_and_old_pages_come_first(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=2, by="test")
+    site.publish("/a", "/b")
+    extra = {"/new": "<priority>1.0</priority>"}
+    server.pages["/sitemap.xml"] = urlset(server, "/new", "/a", "/b", **extra)
+    report = site.discover()
+    assert report.approved
+    assert set(site.kept()) == {"/a", "/b"}
+    assert "approved" in site.left_out()["/new"]
+
+
+def test_discovering_again_in_one_refresh_changes_nothing(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b", "/login")
+    site = Site(stores, settings, server)
+    first = site.discover()
+    before = [replace(row, last_seen_at=None) for row in stores.pages.stream(SITE)]
+    second = site.discover()
+    assert first.generation == second.generation
+    assert [replace(row, last_seen_at=None) for row in stores.pages.stream(SITE)] == before
+
+
+def test_a_resumed_run_of_an_approved_refresh_asks_nothing(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=10, by="test")
+    server.forget()
+    report = site.discover()
+    assert report.approved
+    assert report.kept == 2
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "answer"),
+    [
+        (SourceType.SITEMAP, "/map", lambda server: urlset(server, "/a", "/b")),
+        (
+            SourceType.FEED,
+            "/feed",
+            lambda server: Reply(f'{{"items": [{{"url": "{server.url("/a")}"}}, {{"url": "/b"}}]}}'),
+        ),
+    ],
+)
+def test_a_given_list_is_the_whole_list(stores, settings, server, source, path, answer):
+    server.pages |= {path: answer(server), "/sitemap.xml": urlset(server, "/other")}
+    site = Site(stores, settings, server, source, path)
+    site.discover()
+    assert set(site.kept()) == {"/a", "/b"}
+
+
+def test_a_given_sitemap_that_is_a_page_finds_nothing(stores, settings, server):
+    server.pages["/map"] = page("Home", prose("x"))
+    with pytest.raises(NothingDiscovered, match="an HTML page, not a sitemap"):
+        Site(stores, settings, server, SourceType.SITEMAP, "/map").discover()
+
+
+def test_a_single_page_is_its_own_list(stores, settings, server):
+    site = Site(stores, settings, server, SourceType.URL, "/search?q=x")
+    assert site.discover().kept == 1
+    assert set(site.kept()) == {"/search?q=x"}
+
+
+def test_an_index_within_an_index_and_loops_are_not_followed(stores, settings, server):
+    server.pages |= {
+        "/sitemap.xml": index(server, "/sitemap.xml", "/one.xml", "/deep.xml", "/missing.xml"),
+        "/one.xml": urlset(server, "/a"),
+        "/deep.xml": index(server, "/deeper.xml", "/sitemap.xml"),
+        "/deeper.xml": urlset(server, "/b"),
+    }
+    site = Site(stores, settings, server)
+    report = site.discover()
+    assert set(site.kept()) == {"/a"}
+    assert server.count("/deeper.xml") == 0
+    assert server.count("/sitemap.xml") == 1
+    assert any("index within an index" in problem for problem in report.problems)
+    assert any("/missing.xml: status 404" in problem for problem in report.problems)
+
+
+def test_a_slow_source_costs_only_itself(stores, settings, server):
+    server.pages |= {"/sitemap.xml": urlset(server, "/a"), "/llms.txt": Stall(), "/sitemap.txt": Reset()}
+    hurried = settings.model_copy(update={"read_timeout_seconds": 0.5, "page_timeout_seconds": 1.0})
+    site = Site(stores, hurried, server)
+    assert site.discover().kept == 1
+
+
+def test_a_crawl_delay_is_part_of_the_estimate_and_of_the_manners(stores, settings, server):
+    paths = [f"/p{number}" for number in range(10)]
+    server.pages |= {path: page(path, prose(path)) for path in paths}
+    server.pages |= {"/robots.txt": robots("User-agent: *", "Crawl-delay: 7"), "/sitemap.xml": urlset(server, *paths)}
+    report = Site(stores, settings, server).discover()
+    assert report.estimate.fetching_seconds == pytest.approx(70)
+    assert report.estimate.sampled_pages == 1
+    assert sum(request.path in paths for request in server.requests) == 1
+
+
+def test_the_estimate_comes_from_a_small_sample(stores, settings, server):
+    paths = [f"/p{number}" for number in range(40)]
+    server.pages |= {path: page(path, prose(path)) for path in paths}
+    server.pages["/sitemap.xml"] = urlset(server, *paths)
+    estimate = Site(stores, settings, server).discover().estimate
+    assert estimate.sampled_pages == 5
+    assert 0 < estimate.tokens_low <= estimate.tokens <= estimate.tokens_high
+    assert sum(request.path in paths for request in server.requests) == 5
+
+
+def test_links_of_fetched_pages_join_under_scope_and_cap(stores, settings, server):
+    server.pages["/"] = page("Home", prose("home"), links=["/a"])
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=3, by="test")
+    registered = stores.sites.get(SITE)
+    generation = stores.refreshes.open(SITE).generation
+    found = [
+        Discovered(page_id(url_key(server.url(path))), server.url(path), PageSource.LINK, depth=2)
+        for path in ("/a", "/b", "/login", "/c")
+    ]
+    assert add_links(stores, registered, generation, found) == 3
+    assert add_links(stores, registered, generation, found) == 0
+    assert set(site.kept()) == {"/", "/a", "/b"}
+    assert site.row("/a").depth == 1
+    assert "approved" in site.left_out()["/c"]
+    assert site.left_out()["/login"] == "is a login or registration page"
+
+
+def test_pages_that_only_links_lead_to_are_asked_again_in_the_next_refresh(stores, settings, server):
+    server.pages["/"] = page("Home", prose("home"), links=["/a"])
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=30, by="test")
+    url = server.url("/deep")
+    found = [Discovered(page_id(url_key(url)), url, PageSource.LINK, depth=2)]
+    add_links(stores, stores.sites.get(SITE), stores.refreshes.open(SITE).generation, found)
+    site.publish("/", "/a")
+    site.discover()
+    assert set(site.kept()) == {"/", "/a", "/deep"}
+
+
+def test_a_retry_left_open_becomes_part_of_a_full_refresh(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a")
+    site = Site(stores, settings, server)
+    retry = start_retry(stores, SITE)
+    report = site.discover()
+    assert report.generation == retry.generation
+    assert stores.refreshes.open(SITE).kind is RefreshKind.FULL
+
+
+def test_two_discoveries_of_one_site_cannot_both_run(stores, settings, server):
+    site = Site(stores, settings, server)
+    with stores.site_lock(SITE, "another"), pytest.raises(SiteBusy):
+        site.discover()
+    with pytest.raises(SiteNotFound):
+        discover(stores, settings, "nobody")
+
+
+def test_a_start_page_elsewhere_is_not_the_sites(stores, settings, server):
+    with LoopbackSite({"/": page("Other", prose("x"), links=["/z"])}) as other:
+        server.pages["/"] = redirect(other.url("/"))
+        with pytest.raises(NothingDiscovered, match="another site"):
+            Site(stores, settings, server).discover()
+
+
+def test_alternate_addresses_stay_with_their_page(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/a?gclid=1")
+    site = Site(stores, settings, server)
+    site.discover()
+    identity = site.row("/a").page_id
+    assert stores.aliases.of_page(SITE, identity) == [
+        Alias(identity, server.url("/a?gclid=1"), identity, "same_identity")
+    ]
+    assert stores.pages.by_url(SITE, server.url("/a?gclid=1")).page_id == identity
+
+
+def test_a_list_that_is_an_hour_old_is_read_again(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a")
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=10, by="test")
+    old = stores.now() - timedelta(hours=2)
+    stores.refreshes.mark_discovered(SITE, stores.refreshes.open(SITE).generation, old)
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    assert site.discover().kept == 2
