@@ -132,29 +132,36 @@ def replace_pages(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: 
     Raises StoreUnavailable for a full disk and StoreError for whatever else Lance refuses.
     """
     for attempt in range(1, COMMIT_ATTEMPTS + 1):
+        table.checkout_latest()
         try:
             _replace(table, spec, page_ids, rows)
         except (RuntimeError, OSError) as error:
             if attempt == COMMIT_ATTEMPTS or not _is_conflict(error):
                 with readable(f"table {table.name!r}"):
                     raise
-            table.checkout_latest()
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - jitter
         else:
             return
 
 
 def _replace(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
-    # Where a page is one row, that row is updated in place and only pages without a new one are deleted.
-    one_row = spec.row_key == "page_id"
-    going = sorted(set(page_ids) - set(rows["page_id"].to_pylist())) if one_row else page_ids
     if rows.num_rows == 0:
-        table.delete(in_pages(going))
+        table.delete(in_pages(page_ids))
         return
     merge = table.merge_insert(spec.row_key).when_matched_update_all().when_not_matched_insert_all()
-    if going:
-        merge = merge.when_not_matched_by_source_delete(in_pages(going))
+    shrunk = _pages_with_other_rows(table, spec, page_ids, rows)
+    if shrunk:
+        # Only where it is needed: it makes the merge hold the keys of the whole table in memory.
+        merge = merge.when_not_matched_by_source_delete(in_pages(shrunk))
     merge.execute(rows)
+
+
+def _pages_with_other_rows(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> list[str]:
+    """Pages that now have rows which are not among the new ones."""
+    stored = read_pages(table, page_ids, columns=list({"page_id", spec.row_key}), order=())
+    kept = set(rows[spec.row_key].to_pylist())
+    pairs = zip(stored["page_id"].to_pylist(), stored[spec.row_key].to_pylist(), strict=True)
+    return sorted({page_id for page_id, key in pairs if key not in kept})
 
 
 def compact(table: Table) -> None:
