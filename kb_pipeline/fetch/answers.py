@@ -34,6 +34,8 @@ class Answer(StrEnum):
     PARKED = "parked domain"
     CLIENT_REDIRECT = "redirect in the page"
     OFF_SITE = "off the site"
+    SAME_REDIRECT = "same redirect"
+    """Still leads to the page that it is a duplicate of."""
     REFUSED = "refused"
     RATE_LIMITED = "rate limited"
     SERVER_ERROR = "server error"
@@ -82,6 +84,8 @@ class PageRequest:
     last_modified: str | None = None
     content_hash: str | None = None
     ignore_noindex: bool = False
+    original: str | None = None
+    """Page id of the kept page that this one was found to redirect to: there is no need to follow it again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 
 _PIECE: Final = 64 * 1024
 _MOST_CODINGS: Final = 4
+_SNIFFED: Final = 1024
+"""Bytes after which a limit that depends on the body is asked for; a shorter body is asked for at its end."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_SLICE: Final = 256
 """A zstd block of 4 bytes can stand for 128 KiB: this much input gives at most 8 MiB at once."""
@@ -45,7 +47,7 @@ class Decoder(Protocol):
 
 class Body:
     """Collects a body: codings undone, at most `limit` bytes. A limit that is a function is asked once, with the
-    first decoded bytes, and may raise to refuse the rest.
+    first kilobyte or so, and may raise to refuse the rest.
 
     With `cut`, a longer body is cut there, and a damaged one ends where the damage starts, instead of raising.
     """
@@ -73,24 +75,32 @@ class Body:
             self.full = True
 
     def finish(self) -> bytes:
-        """Return the body. Raises BodyUndecodable when a coding was cut short."""
+        """Return the body. Raises BodyUndecodable when a coding was cut short, BodyTooLarge."""
         if not self._cut and not all(decoder.finished() for decoder in self._decoders):
             message = "the compressed body ends too early"
             raise BodyUndecodable(message)
-        return b"".join(self._pieces)
+        body = b"".join(self._pieces)
+        if not isinstance(self._limit, int):
+            self._limit = self._limit(body) if body else 0
+            self._over(self._limit)
+        return body[: self._limit]
 
     def _append(self, piece: bytes) -> bool:
         """Keep a piece; True when no more is wanted."""
-        if not isinstance(self._limit, int):
-            self._limit = self._limit(piece)
-        self._size += len(piece)
-        if self._size > self._limit:
-            if not self._cut:
-                message = f"the body is larger than {self._limit:,} bytes"
-                raise BodyTooLarge(message)
-            piece = piece[: len(piece) - (self._size - self._limit)]
-            self.full = True
         self._pieces.append(piece)
+        self._size += len(piece)
+        if not isinstance(self._limit, int):
+            if self._size < _SNIFFED:
+                return False
+            self._limit = self._limit(b"".join(self._pieces))
+        return self._over(self._limit)
+
+    def _over(self, limit: int) -> bool:
+        if self._size > limit:
+            if not self._cut:
+                message = f"the body is larger than {limit:,} bytes"
+                raise BodyTooLarge(message)
+            self.full = True
         return self.full
 
 

@@ -9,6 +9,7 @@ import socket
 import time
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Final
 
@@ -66,6 +67,8 @@ class Guard:
         self._hosts: set[tuple[str, int | None]] = set()
         self._networks: list[tuple[IPv4Network | IPv6Network, int | None]] = []
         self._resolve = resolver or _system_resolver
+        # A request's address is checked for robots.txt, before the hop, and for the request line.
+        self._checked = lru_cache(maxsize=1024)(self._check)
         for entry in allow_private:
             place, port = _place_and_port(entry)
             try:
@@ -79,6 +82,9 @@ class Guard:
         Raises GuardRefused: not http(s), credentials in the address, a spelling that parsers read differently,
         a port that is not of the web, or a literal address that is not public.
         """
+        return self._checked(url)
+
+    def _check(self, url: str) -> Target:
         parsed = _parse(url)
         scheme, host = parsed.protocol.rstrip(":"), parsed.hostname.strip("[]").rstrip(".")
         if scheme not in {"http", "https"}:

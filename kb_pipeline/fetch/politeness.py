@@ -112,7 +112,8 @@ class _Host:
     closed_until: float = 0.0
     crawl_delay: float = 0.0
     slowdown: float = 1.0
-    stored_slowdown: float = 1.0
+    stored_slowdown: float = 0.0
+    """As last written to the clock; 0 before that, so that what a killed run left behind is overwritten."""
     usual_seconds: float | None = None
     refusals: int = 0
     """429 and 503 in a row."""
@@ -226,7 +227,7 @@ class Politeness:
             await self._clock.hold(name, seconds)
         shared = max(self._gap, host.crawl_delay) > 0
         changed = abs(host.slowdown - host.stored_slowdown) > 0.2 * host.stored_slowdown
-        if shared and (changed or (host.slowdown == 1.0 != host.stored_slowdown)):
+        if shared and (changed or host.slowdown == 1.0 != host.stored_slowdown):
             host.stored_slowdown = host.slowdown
             await self._clock.set_slowdown(name, host.slowdown)
 

@@ -46,6 +46,7 @@ COMMIT_SECONDS: Final = 5.0
 WINDOW_A_WORKER: Final = 8
 """Due pages read ahead for each worker; a retry whose time has come waits for no more than these."""
 POLL_SECONDS: Final = 0.2
+COUNT_SECONDS: Final = 10.0
 THREADS: Final = 16
 """For look-ups of names, extraction and the store: a name server that hangs must not stop commits."""
 
@@ -80,6 +81,8 @@ class Crawl:
         self._tasks: dict[asyncio.Task[Visit], str] = {}
         self._done: list[Visit] = []
         self._finished = 0
+        self._total = 0
+        self._count_at = 0.0
         self._committed_at = time.monotonic()
         self._look_at = 0.0
 
@@ -171,7 +174,9 @@ class Crawl:
     async def _visit(self, due: DuePage) -> Visit:
         try:
             result = await ask(due, self._chain, self._gate, self._rules)
-            return await asyncio.to_thread(conclude, due, result, self._rules, self._stores.now())
+            if self._rules.harvest_links:
+                return await asyncio.to_thread(conclude, due, result, self._rules, self._stores.now())
+            return conclude(due, result, self._rules, self._stores.now())
         except StoreError:
             raise
         except Exception as error:  # the per-page boundary: a bug on one page ends that page alone
@@ -196,8 +201,14 @@ class Crawl:
             self._report.note(visit)
             self._finished += isinstance(visit.end, Ending)
             _warn_if_unreachable(self._site.site_id, visit)
-        left = await asyncio.to_thread(self._frontier.left, self._stores.now())
-        self._progress("fetching pages", self._finished, self._finished + left.pages)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        """Report progress. What is left is counted now and then only: it takes longer the larger the site is."""
+        if time.monotonic() >= self._count_at:
+            left = await asyncio.to_thread(self._frontier.left, self._stores.now())
+            self._total, self._count_at = self._finished + left.pages, time.monotonic() + COUNT_SECONDS
+        self._progress("fetching pages", self._finished, max(self._total, self._finished))
 
     def _defer_rest(self) -> None:
         minutes = self._site.options.time_limit_minutes or 0

@@ -51,7 +51,8 @@ class Visit:
     @property
     def weight(self) -> int:
         """Bytes held until the visit is committed."""
-        return len(self.snapshot.body) if self.snapshot else 0
+        response = self.result.best.response
+        return len(response.body) if response else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,11 @@ class Rules:
 
 def request_for(due: DuePage, *, ignore_noindex: bool) -> PageRequest:
     """The request for a page: conditional only while what it is compared with is held."""
-    held = due.has_copy or (due.state is PageStatus.DUPLICATE and due.original_is_kept)
-    if not held or due.content_hash is None:
-        return PageRequest(due.url, ignore_noindex=ignore_noindex)
-    return PageRequest(due.url, due.etag, due.last_modified, due.content_hash, ignore_noindex)
+    folded = due.state is PageStatus.DUPLICATE and due.original_is_kept
+    original = due.duplicate_of if folded else None
+    if not (due.has_copy or folded) or due.content_hash is None:
+        return PageRequest(due.url, ignore_noindex=ignore_noindex, original=original)
+    return PageRequest(due.url, due.etag, due.last_modified, due.content_hash, ignore_noindex, original)
 
 
 async def ask(due: DuePage, chain: Chain, gate: RobotsGate, rules: Rules) -> PageResult:
@@ -106,6 +108,7 @@ def conclude(due: DuePage, result: PageResult, rules: Rules, now: datetime) -> V
         attempt,
         failed,
         tier=result.best.tier if judgement.outcome is Outcome.FRESH else None,
+        duplicate_of=due.duplicate_of if judgement.outcome is Outcome.DUPLICATE else None,
         retry_at=_retry_at(due, judgement, rules.settings, now),
     )
     if judgement.outcome in {Outcome.FRESH, Outcome.UNCHANGED}:

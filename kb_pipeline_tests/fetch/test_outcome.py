@@ -37,7 +37,13 @@ def test_what_is_not_a_page_has_words_for_its_owner(answer):
 
 def test_only_what_the_site_itself_said_removes_a_copy():
     removing = {answer for answer, rule in RULES.items() if rule.outcome.removes_copy}
-    assert removing == {Answer.NOT_FOUND, Answer.SOFT_NOT_FOUND, Answer.NOINDEX, Answer.ROBOTS_FORBIDS}
+    assert removing == {
+        Answer.NOT_FOUND,
+        Answer.SOFT_NOT_FOUND,
+        Answer.NOINDEX,
+        Answer.ROBOTS_FORBIDS,
+        Answer.SAME_REDIRECT,
+    }
 
 
 def test_only_what_time_can_cure_is_retried():

@@ -6,9 +6,12 @@ import asyncio
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind, kind_of
+from kb_pipeline.core.fingerprints import page_id
+from kb_pipeline.core.urls import url_key
 from kb_pipeline.errors import (
     BodyTooLarge,
     BodyUndecodable,
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from kb_pipeline.fetch.answers import PageRequest
-    from kb_pipeline.fetch.client import Head, HttpClient
+    from kb_pipeline.fetch.client import Head, HttpClient, Response
+    from kb_pipeline.fetch.reading import Reading
     from kb_pipeline.settings import Settings
 
 NAME: Final = "plain_http"
@@ -93,12 +97,11 @@ class PlainHttp:
                 max_bytes=self._limit,
                 headers=_validators(request),
                 user_agent=user_agent,
-                on_redirect=self._on_redirect,
+                on_redirect=partial(self._hop, request),
             )
         except FetchError as error:
             return _failed(error, time.monotonic() - started)
-        # Off the event loop: a large page or a PDF takes long enough to starve the other requests' timeouts.
-        reading = await asyncio.to_thread(read_response, response, request, self._settings.bot_token)
+        reading = await self._read(response, request)
         return TierResult(
             NAME,
             reading.answer,
@@ -111,6 +114,20 @@ class PlainHttp:
             wire_bytes=response.wire_bytes,
             retry_after=retry_after_seconds(response.headers, datetime.now(UTC)),
         )
+
+    async def _hop(self, request: PageRequest, source: str, target: str) -> None:
+        if request.original is not None and page_id(url_key(target)) == request.original:
+            message = f"redirects to {target}"
+            raise HopRefused(Answer.SAME_REDIRECT, message)
+        if self._on_redirect is not None:
+            await self._on_redirect(source, target)
+
+    async def _read(self, response: Response, request: PageRequest) -> Reading:
+        token = self._settings.bot_token
+        if not response.body:
+            return read_response(response, request, token)
+        # Off the event loop: a large page or a PDF takes long enough to starve the other requests' timeouts.
+        return await asyncio.to_thread(read_response, response, request, token)
 
     def _limit(self, head: Head, first_bytes: bytes) -> int:
         """Bytes to read of a body, told by its type and first bytes. Raises NotADocument for a video or an archive."""
