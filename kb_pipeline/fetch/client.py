@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -18,16 +17,19 @@ from kb_pipeline.core.urls import resolve, without_fragment
 from kb_pipeline.errors import ConnectionBroken, GuardRefused, TimedOut, TooManyRedirects
 from kb_pipeline.fetch.content_coding import ACCEPT_ENCODING, Body
 from kb_pipeline.fetch.guard import Guard
+from kb_pipeline.fetch.response import ByteLimit, Head, Response
 from kb_pipeline.fetch.transport import GuardedTransport
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Awaitable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
     from kb_pipeline.fetch.content_coding import Limit
     from kb_pipeline.settings import Settings
+
+__all__ = ["ByteLimit", "Head", "HttpClient", "Response", "Turn", "Turns"]
 
 MAX_REDIRECTS: Final = 10
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -37,47 +39,6 @@ _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
 _DRAINED_BYTES: Final = 16 * 1024
 """A redirect's body up to this size is read, so that its connection can be used again."""
-
-ByteLimit = int | Callable[["Head", bytes], int]
-"""Most bytes of a decoded body, fixed or told from the response's head and the first bytes of its body. The
-function may raise a FetchError to refuse the rest unread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A response before its body."""
-
-    url: str
-    status: int
-    headers: Mapping[str, str]
-    """Lower-case names; repeated headers joined by ", "."""
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """The last response of a chain of redirects, its body decoded but never transcoded."""
-
-    url: str
-    """As asked for."""
-    final_url: str
-    status: int
-    headers: Mapping[str, str]
-    """Lower-case names; repeated headers joined by ", "."""
-    body: bytes
-    redirects: tuple[str, ...] = ()
-    """Addresses the chain went through after `url`, the final one last."""
-    elapsed: float = 0.0
-    """Seconds on the wire, waits for politeness not counted."""
-    wire_bytes: int = 0
-    """Body bytes received, before decompression."""
-    truncated: bool = False
-    header_list: tuple[tuple[str, str], ...] = ()
-    """Every header line in order, lower-case names: for headers that may not be joined."""
-
-    @property
-    def content_type(self) -> str:
-        """The Content-Type header, or ""."""
-        return self.headers.get("content-type", "")
 
 
 class Turn(Protocol):
