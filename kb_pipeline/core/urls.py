@@ -15,6 +15,7 @@ _ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})")
 _FORBIDDEN_RAW: Final = re.compile(r'[\x00-\x20"<>\\^`{|}\x7f]')
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _PARTS: Final = re.compile(r"([a-z][a-z0-9+.-]*://[^/?#]*)([^?#]*)(?:\?([^#]*))?", re.DOTALL)
+_PLAIN_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=[/?#]|$)")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 _TRACKING: Final = re.compile(
@@ -179,6 +180,13 @@ def same_site(url: str, site_url: str, *, subdomains: bool = False) -> bool:
 
 
 def _scheme_host_port(url: str) -> tuple[str, str, int]:
+    # Asked many thousand times of one site: where the authority is plain, it is parsed alone, and once.
+    plain = _PLAIN_ORIGIN.match(url)
+    return _parsed_origin(plain[0] if plain else url)
+
+
+@lru_cache(maxsize=1024)
+def _parsed_origin(url: str) -> tuple[str, str, int]:
     try:
         parsed = ada_url.URL(url)
     except UnicodeEncodeError as error:

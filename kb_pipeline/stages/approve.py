@@ -45,6 +45,7 @@ def _approve_refresh(stores: Stores, site: Site, refresh: Refresh, most: int, by
     estimate = trimmed(refresh.estimate, ledger.wanted(refresh.generation))
     if (refusal := check_allowance(stores, site, estimate)) is not None:
         raise NotApproved(refusal)
+    stores.refreshes.set_counts(site.site_id, refresh.generation, {"kept": estimate.pages})
     grant(stores, site, refresh.generation, estimate, most, by)
     return estimate
 
@@ -53,7 +54,6 @@ def grant(stores: Stores, site: Site, generation: int, estimate: Estimate, most:
     """Record an approval that was checked."""
     now = stores.now()
     stores.refreshes.set_estimate(site.site_id, generation, estimate)
-    stores.refreshes.set_counts(site.site_id, generation, {"kept": estimate.pages})
     stores.refreshes.approve(site.site_id, generation, by=by, now=now)
     stores.sites.approve(site.site_id, pages=most, by=by, now=now)
     DiscoveryLedger(stores.database, site.site_id).set_reason(generation, None)

@@ -175,8 +175,9 @@ def _write(
     report.kept = len(selection.kept)
     report.excluded_by_reason = dict(reasons.most_common())
     report.answers, report.problems = found.listing.answers, found.listing.problems[:MOST_PROBLEMS]
+    # What is asked again costs as much as what is listed.
     report.estimate = make_estimate(
-        report.kept,
+        ledger.wanted(generation),
         found.sample,
         gap_seconds=found.seconds_a_page,
         connections=settings.host_connections,
