@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import traceback
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -46,7 +48,7 @@ def main() -> int:
         threads=arguments.threads,
     )
     output: Path = arguments.output.resolve()
-    report = Report(output / "results", subjects=arguments.subjects, options=options)
+    report = Report(output / "results", subjects=arguments.subjects, options=asdict(options))
     work = Path(tempfile.mkdtemp(prefix="kb-bench-", dir=arguments.work))
     work.chmod(0o755)  # nginx reads it as another user
     try:
@@ -117,6 +119,7 @@ def parse() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nginx and PostgreSQL are stopped
     with contextlib.suppress(KeyboardInterrupt):
         sys.exit(main())
     sys.exit(130)

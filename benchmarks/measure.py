@@ -82,7 +82,11 @@ def run(
             start_new_session=True,
         )
         with sampled(child.pid) as peak:
-            ended, status, usage = wait(child.pid, timeout, kill_when)
+            try:
+                ended, status, usage = wait(child.pid, timeout, kill_when)
+            except BaseException:
+                kill_session(child.pid)
+                raise
             if not ended:
                 kill_session(child.pid)
                 _, status, usage = wait(child.pid, 60)

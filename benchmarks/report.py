@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,12 +40,17 @@ class Report:
         print(f"{line.name:<{NAME_WIDTH}} {line.text}", flush=True)
         for complaint in line.wrong:
             print(f"{'':<{NAME_WIDTH}} did not hold: {complaint}", flush=True)
-        document = {"about": self._about, "lines": [asdict(kept) for kept in self.lines]}
+        document = {"about": self._about, "lines": [as_json(kept) for kept in self.lines]}
         self.path.write_text(json.dumps(document, indent=2, default=str, ensure_ascii=False) + "\n")
 
     @property
     def wrong(self) -> list[str]:
         return [f"{line.name}: {complaint}" for line in self.lines for complaint in line.wrong]
+
+
+def as_json(line: Line) -> dict[str, object]:
+    """Not `dataclasses.asdict`, which takes a Counter apart wrongly."""
+    return {"name": line.name, "text": line.text, "numbers": dict(line.numbers), "wrong": line.wrong}
 
 
 def machine() -> dict[str, object]:
@@ -66,8 +71,9 @@ def expect(*statements: tuple[bool, str]) -> tuple[str, ...]:
 
 
 def count(number: float, noun: str) -> str:
-    """`1 page`, `1,169 pages`."""
-    return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
+    """`1 page`, `1,169 pages`, `0 bodies`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,.0f} {noun if number == 1 else plural}"
 
 
 def megabytes(size: float) -> str:
