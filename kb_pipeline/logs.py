@@ -28,9 +28,9 @@ class _CurrentStderr:
         sys.stderr.flush()
 
 
-def configure_logs(settings: Settings) -> None:
-    """Send log lines to standard error as `settings.log_format` and `log_level` say. Other libraries' lines are
-    shown from WARNING on. Repeatable."""
+def configure_logs(settings: Settings, *, least_level: str | None = None) -> None:
+    """Send log lines to standard error as `settings.log_format` and `log_level` (or `least_level`) say. Other
+    libraries' lines are shown from WARNING on. Repeatable."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -48,7 +48,7 @@ def configure_logs(settings: Settings) -> None:
         cache_logger_on_first_use=False,
     )
     _install(_handler(settings, shared))
-    logging.getLogger(_OURS).setLevel(settings.log_level)
+    logging.getLogger(_OURS).setLevel(least_level or settings.log_level)
 
 
 def _handler(settings: Settings, shared: list[Processor]) -> logging.Handler:

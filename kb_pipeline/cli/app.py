@@ -39,7 +39,8 @@ class App:
         from kb_pipeline.logs import configure_logs  # noqa: PLC0415 - `kb --help` needs no log library
 
         self._settings = _joining_our_own_server(settings)
-        configure_logs(settings)
+        # A command says itself what it does; its log lines are for when something is odd, or somebody asks for them.
+        configure_logs(settings, least_level=None if "log_level" in settings.model_fields_set else "WARNING")
 
     @contextmanager
     def stores(self) -> Iterator[Stores]:

@@ -66,10 +66,10 @@ def _clean(app: App, stores: Stores) -> None:
 
 
 def _register(app: App, stores: Stores, server: DemoServer) -> None:
-    from kb_pipeline.cli.registering import check_address  # noqa: PLC0415
+    from kb_pipeline.stages.register import register  # noqa: PLC0415
 
     _heading(app, f"Registering {server.origin} as site '{DEMO_SITE_ID}'")
-    stores.sites.add(DEMO_SITE_ID, check_address(app.settings, server.origin + "/"), options=DEMO_OPTIONS)
+    register(stores, app.settings, DEMO_SITE_ID, server.origin + "/", options=DEMO_OPTIONS)
     app.output.say("The website of a webhook service that does not exist, served by this program until the demo ends.")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -12,11 +11,10 @@ from rich.markup import escape
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.cli.site_options import parse_options
-from kb_pipeline.errors import ConfigError, FetchError, InvalidAddress
+from kb_pipeline.errors import ConfigError
 from kb_pipeline.model import SiteState, SourceType, check_site_id
 
 if TYPE_CHECKING:
-    from kb_pipeline.settings import Settings
     from kb_pipeline.store.stores import Stores
 
 
@@ -38,13 +36,14 @@ def add(app: App, site_id: str, url: str, source: str, tenant: str, assignments:
 
     Nothing is fetched before its estimate is approved, except what finding the pages takes.
     """
+    from kb_pipeline.stages.register import register  # noqa: PLC0415 - loads the stages
+
     check_site_id(site_id)
     options = parse_options(assignments)
-    address = check_address(app.settings, url)
     with app.stores() as stores:
-        site = stores.sites.add(site_id, address, SourceType(source), options, tenant)
+        site = register(stores, app.settings, site_id, url, SourceType(source), options, tenant)
     app.output.json(site)
-    app.output.say(f"Registered {site_id}: {escape(address)}")
+    app.output.say(f"Registered {site_id}: {escape(site.url)}")
     app.output.say(f"Next: kb sites estimate {site_id}, which finds its pages and says what importing them costs.")
 
 
@@ -54,10 +53,11 @@ def add(app: App, site_id: str, url: str, source: str, tenant: str, assignments:
 @answers
 def set_options(app: App, site_id: str, assignments: tuple[str, ...]) -> None:
     """Change options of a site; they count from its next refresh on."""
+    from kb_pipeline.stages.register import change_options  # noqa: PLC0415 - loads the stages
+
     with app.stores() as stores:
-        options = parse_options(assignments, stores.sites.get(site_id).options)
-        stores.sites.set_options(site_id, options)
-    app.output.json(options)
+        site = change_options(stores, site_id, parse_options(assignments, stores.sites.get(site_id).options))
+    app.output.json(site)
     app.output.say(escape(f"{site_id}: {', '.join(assignments)}"))
 
 
@@ -91,23 +91,6 @@ def remove_site(app: App, stores: Stores, site_id: str) -> ExitCode:
     with instance_of(app.settings) as instance:
         forget_site(instance, site_id)
     return ExitCode.OK
-
-
-def check_address(settings: Settings, url: str) -> str:
-    """The address as it will be requested. Raises InvalidAddress: not http(s), internal, or it does not resolve."""
-    from kb_pipeline.fetch.guard import Guard  # noqa: PLC0415 - only registration dials
-
-    spelled = url.strip()
-    if "://" not in spelled:
-        message = f"{url!r} is no address: write it whole, https://{spelled.lstrip('/') or 'example.org'}"
-        raise InvalidAddress(message)
-    try:
-        return asyncio.run(Guard(settings.allow_private).admit(spelled)).url
-    except FetchError as error:
-        message = f"{spelled} cannot be a site: {error}"
-        if "not a public address" in str(error):
-            message += "; the operator may admit it with KB_ALLOW_PRIVATE"
-        raise InvalidAddress(message) from error
 
 
 def _confirm(app: App, question: str, *, yes: bool) -> None:

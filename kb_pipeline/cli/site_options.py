@@ -1,4 +1,5 @@
-"""Reads a site's options as they are written at a shell, `NAME=VALUE`, and says what is wrong with them."""
+"""Reads a site's options as they are written at a shell, `NAME=VALUE`. What values make sense is said where they are
+stored."""
 
 from __future__ import annotations
 
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 _NAMES: Final = tuple(field.name for field in dataclasses.fields(SiteOptions))
 _LISTS: Final = frozenset({"include", "exclude"})
 _ADAPTER: Final = TypeAdapter(SiteOptions)
-_SHARES: Final = frozenset({"removal_limit_share", "tolerated_thin_share"})
-_FROM_ZERO: Final = frozenset({"max_depth", "request_gap_seconds", "removal_limit_pages", "auto_approve_pages"})
 
 
 def parse_options(assignments: Iterable[str], before: SiteOptions | None = None) -> SiteOptions:
     """`before`, or the defaults, with each assignment applied.
 
-    A list is written with commas or as JSON, nothing as `none`. Raises ConfigError that names the option.
+    A list is written with commas or as JSON, nothing as `none`. Raises ConfigError that names the option when there is
+    none of that name, or when the value is of another type.
     """
     values = dataclasses.asdict(before or SiteOptions())
     for assignment in assignments:
@@ -40,7 +40,6 @@ def parse_options(assignments: Iterable[str], before: SiteOptions | None = None)
         problem = error.errors()[0]
         message = f"{problem['loc'][0]}={problem['input']!r}: {problem['msg']}"
         raise ConfigError(message) from None
-    _check_ranges(options)
     return options
 
 
@@ -56,17 +55,3 @@ def _value(name: str, text: str) -> Any:
     if name in _LISTS:
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
-
-
-def _check_ranges(options: SiteOptions) -> None:
-    """Numbers that make no sense are refused here, not hours later in a run."""
-    for name in _NAMES:
-        value = getattr(options, name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        least = 0 if name in _FROM_ZERO | _SHARES else 1 if isinstance(value, int) else 0.01
-        most = 1 if name in _SHARES else float("inf")
-        if not least <= value <= most:  # NaN is in no range either
-            takes = f"a share from {least} to {most}" if name in _SHARES else f"a number from {least} on"
-            message = f"{name}={value}: takes {takes}"
-            raise ConfigError(message)

@@ -1,0 +1,79 @@
+"""The life of a site from a shell: estimated, approved, refreshed, searched, rolled back, removed."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.model import SiteState
+from kb_pipeline_tests.sites.replies import page, prose, sitemap
+from kb_pipeline_tests.sites.server import LoopbackSite
+
+
+@pytest.fixture
+def site():
+    """Four pages, of which one is about ferries."""
+    pages = {f"/{name}": page(name.title(), prose(name)) for name in ("a", "b", "c")}
+    pages["/ferries"] = page(
+        "Ferries", "<p>" + "The ferry to Samsø leaves the harbour at seven in the morning. " * 8 + "</p>"
+    )
+    with LoopbackSite(pages) as served:
+        served.pages["/sitemap.xml"] = sitemap(*(served.url(path) for path in pages))
+        yield served
+
+
+@pytest.fixture
+def registered(kb, site):
+    """The site, registered and not yet approved."""
+    assert kb("sites", "add", "docs", site.url("/"), "--set", "request_gap_seconds=0").code == ExitCode.OK
+    return site
+
+
+def test_a_site_goes_from_registration_to_answers_and_away(kb, registered, stores):
+    estimated = kb("sites", "estimate", "docs", "--json")
+    assert estimated.code == ExitCode.OK
+    assert estimated.json["estimate"]["pages"] == 4
+    assert stores.sites.get("docs").state is SiteState.AWAITING_APPROVAL
+    assert "kb sites approve docs" in kb("status").out
+
+    refused = kb("sites", "refresh", "docs")
+    assert refused.code == ExitCode.WAITS_FOR_APPROVAL
+    assert registered.count("/ferries") <= 2  # each of the two discoveries took its small sample, and no more
+
+    assert kb("search", "When does the ferry leave?").code == ExitCode.NOT_FOUND
+    assert kb("sites", "approve", "docs").code == ExitCode.OK
+    refreshed = kb("sites", "refresh", "docs", "--json")
+    assert refreshed.code == ExitCode.OK, refreshed.err
+    assert [stage["asset"] for stage in refreshed.json["stages"]] == [
+        "discovered_urls",
+        "fetched_pages",
+        "extracted_text",
+        "chunks",
+        "embeddings",
+        "live_index",
+    ]
+
+    best = kb("search", "When does the ferry leave?", "--json").json[0]
+    assert best["url"].startswith(registered.url("/ferries"))
+    assert "seven in the morning" in kb("search", "When does the ferry leave?", "--mode", "text").out
+    assert kb("why", registered.url("/ferries")).out.startswith("In the knowledge base")
+    assert {line["state"] for line in kb("sites", "pages", "docs", "--json").json} == {"fresh"}
+    assert "published" in kb("sites", "show", "docs").out
+
+    assert kb("sites", "remove", "docs", "--yes").code == ExitCode.OK
+    assert kb("sites", "list", "--json").json == []
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_site_that_another_run_writes_is_busy_at_once(kb, stores):
+    with stores.site_lock("docs", "somebody else"):
+        answer = kb("sites", "refresh", "docs")
+    assert answer.code == ExitCode.BUSY
+    assert "somebody else" in answer.err
+
+
+def test_a_site_without_pages_says_what_was_looked_for(kb, registered):
+    registered.pages.clear()
+    answer = kb("sites", "estimate", "docs")
+    assert answer.code == ExitCode.REFUSED
+    assert "sitemap" in answer.err
