@@ -193,30 +193,35 @@ def _stop(pgdata: Path) -> None:
 
 
 def _forget_foreign_process(pgdata: Path) -> None:
-    """After a crash or a new start of a container the recorded process number may be anybody's, and PostgreSQL
-    would refuse to start beside it. A number that is nobody's is left to PostgreSQL, which also looks for
-    children of the dead server."""
+    """After a crash or a new start of a container the recorded process number may be anybody's, or a zombie's, and
+    PostgreSQL would refuse to start beside it. A number that is nobody's is left to PostgreSQL, which also looks
+    for children of the dead server."""
     import psutil  # noqa: PLC0415 - only a local start and stop need it
 
-    file = pgdata / "postmaster.pid"
-    with contextlib.suppress(FileNotFoundError, ValueError):
-        if psutil.pid_exists(_recorded_process(pgdata)) and _postmaster(pgdata) is None:
-            file.unlink()
+    for file in (pgdata / "postmaster.pid", _socket_folder(pgdata) / f".s.PGSQL.{PORT}.lock"):
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            if psutil.pid_exists(_recorded_process(file)) and _server_process(pgdata, file) is None:
+                file.unlink()
 
 
 def _postmaster(pgdata: Path) -> Any:
     """The running server of exactly this folder, as a `psutil.Process`, or None."""
+    return _server_process(pgdata, pgdata / "postmaster.pid")
+
+
+def _server_process(pgdata: Path, file: Path) -> Any:
     import psutil  # noqa: PLC0415 - only a local start and stop need it
 
     try:
-        process = psutil.Process(_recorded_process(pgdata))
+        process = psutil.Process(_recorded_process(file))
         return process if process.name() == "postgres" and Path(process.cwd()) == pgdata else None
     except (FileNotFoundError, ValueError, psutil.Error):
         return None
 
 
-def _recorded_process(pgdata: Path) -> int:
-    return int((pgdata / "postmaster.pid").read_text().split("\n", 1)[0])
+def _recorded_process(file: Path) -> int:
+    """The number in the first line, as PostgreSQL writes its lock files."""
+    return int(file.read_text().split("\n", 1)[0])
 
 
 def _socket_folder(pgdata: Path) -> Path:

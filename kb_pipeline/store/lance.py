@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -85,6 +86,9 @@ class SiteStore:
         """Delete all tables and versions. Repeatable."""
         with readable(f"the data of site {self.site_id!r}"):
             self._database().drop_all_tables()
+            if "://" not in self.uri:
+                shutil.rmtree(self.uri, ignore_errors=True)
+            self._connection = None
 
     def _database(self) -> Any:
         if self._connection is None:

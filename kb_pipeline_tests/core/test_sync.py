@@ -150,7 +150,7 @@ def settle(contents, sink, version, clock):
     return run(MemorySource(contents), sink, version, clock=clock)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(MOMENTS, max_size=6), CONTENTS, VERSIONS)
 def test_any_history_of_crashes_and_stops_converges_to_an_uninterrupted_run(history, contents, version):
     sink, clock = live_through(history, MemorySink)
@@ -165,7 +165,7 @@ def test_any_history_of_crashes_and_stops_converges_to_an_uninterrupted_run(hist
     assert sink.rows.keys() <= contents.keys(), "a key that went leaves no rows"
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(MOMENTS, max_size=4), CONTENTS, VERSIONS)
 def test_a_second_run_does_nothing(history, contents, version):
     sink, clock = live_through(history, MemorySink)
@@ -180,7 +180,7 @@ def test_a_second_run_does_nothing(history, contents, version):
     assert tally.unchanged + tally.waiting == len(contents)
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(CONTENTS, CONTENTS, KEYS, st.integers(1, 5))
 def test_a_failure_of_one_key_changes_no_other_key(before, after, key, batch_keys):
     healthy = {k: v if v != "bad" else "fine" for k, v in after.items()}

@@ -78,8 +78,8 @@ def test_the_server_comes_back_after_it_was_killed_and_after_its_number_went_to_
     with embedded_postgres(data_dir, options=FAST) as url:
         assert answer(url) == 1
 
-    recorded = data_dir / "postgres" / "postmaster.pid"
-    recorded.write_text(f"{os.getpid()}\n{data_dir / 'postgres'}\n1\n5432\n\n\n")
+    for recorded in ("postmaster.pid", ".s.PGSQL.5432.lock"):
+        (data_dir / "postgres" / recorded).write_text(f"{os.getpid()}\n{data_dir / 'postgres'}\n1\n5432\n\n\n")
     with embedded_postgres(data_dir, options=FAST) as url:
         assert answer(url) == 1
 

@@ -96,11 +96,13 @@ def test_dropping_a_site_takes_all_of_it_and_can_be_repeated(site):
     site.ensure(MARKED).add(rows(range(3)))
     site.drop()
     assert site.table_names() == []
-    assert not (Path(site.uri) / "marked.lance").exists()
+    site.drop()
+    assert not Path(site.uri).exists()
+    assert site.ensure(MARKED).count_rows() == 0
     site.drop()
 
 
-@pytest.mark.parametrize("run_rows", [1, 7, 1000])
+@pytest.mark.parametrize("run_rows", [40, 1000])
 def test_marks_come_in_key_order_whatever_order_rows_were_written_in(site, run_rows):
     table = site.ensure(MARKED)
     for start in range(0, 300, 60):

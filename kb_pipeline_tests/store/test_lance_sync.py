@@ -364,8 +364,8 @@ recipe = Recipe("cut", "1")
 for site_id, pages in (("small", 30_000), ("large", 300_000)):
     site = SiteStore(sys.argv[1], site_id)
     above, below = site.ensure(PARTS), site.ensure(COPIES)
-    for start in range(0, pages, 20_000):
-        ids = [page(i) for i in range(start, min(pages, start + 20_000))]
+    for start in range(0, pages, 30_000):
+        ids = [page(i) for i in range(start, start + 30_000)]
         outputs = [key + "abcdefgh" for key in ids]
         # Every hundredth page is stale.
         marks = ["stale" if i % 100 == 0 else recipe.target(output) for i, output in enumerate(outputs)]
@@ -411,7 +411,7 @@ print(max(most, rss()) - before)
 def test_memory_does_not_grow_with_the_number_of_pages(tmp_path, record_property):
     subprocess.run([sys.executable, "-c", FILL, str(tmp_path)], check=True)
     measured = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(tmp_path), "250"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", MEASURE, str(tmp_path), "500"], capture_output=True, text=True, check=True
     )
     grown = int(measured.stdout) / 2**20
     record_property("mebibytes", grown)
