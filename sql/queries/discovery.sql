@@ -22,7 +22,7 @@ WHERE p.site_id = %(site_id)s AND p.page_id = f.page_id;
 UPDATE pages SET wanted_generation = %(generation)s, seen_generation = %(generation)s, attempts = 0, retry_at = NULL
 WHERE site_id = %(site_id)s AND source IN ('link', 'redirect', 'canonical')
   AND wanted_generation < %(generation)s AND state NOT IN ('excluded', 'duplicate')
-  AND (state <> 'gone' OR last_seen_at > %(now)s - interval '30 days');
+  AND (state <> 'gone' OR last_seen_at > %(now)s::timestamptz - interval '30 days');
 
 -- Links of fetched pages. A page that is on this refresh's list already keeps what the list says of it; one that an
 -- earlier refresh knew is asked for again.
