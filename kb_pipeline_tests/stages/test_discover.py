@@ -108,9 +108,7 @@ def test_every_source_of_an_auto_site_adds_to_one_list(stores, settings, server)
         "/llms.txt": Reply("# Docs\n- [E](/e)\n", content_type="text/markdown"),
     }
     site = Site(stores, settings, server)
-    started = time.monotonic()
     report = site.discover()
-    assert time.monotonic() - started < 2
     kept = site.kept()
     assert {path: row.source for path, row in kept.items()} == {
         "/": PageSource.GIVEN,
@@ -128,6 +126,18 @@ def test_every_source_of_an_auto_site_adds_to_one_list(stores, settings, server)
     assert report.counts["forbidden"] == 1
     assert report.estimate.pages == 7
     assert report.problems == []
+
+
+def test_finding_a_site_does_not_wait_the_gap_of_its_pages(stores, settings, server):
+    paths = [f"/p{number}" for number in range(10)]
+    server.pages |= {path: page(path, prose(path)) for path in paths} | {"/sitemap.xml": urlset(server, *paths)}
+    patient = settings.model_copy(update={"request_gap_seconds": 5.0})
+    site = Site(stores, patient, server)
+    started = time.monotonic()
+    site.discover()
+    took = time.monotonic() - started
+    assert len(server.requests) > 10
+    assert took < 15  # with the gap it would be a minute
 
 
 def test_a_new_site_waits_for_approval(stores, settings, server):
