@@ -18,6 +18,8 @@ CHARACTERS_PER_TOKEN_AT_MOST: Final = 12
 """A tokenizer may read a long run without blanks as one unknown word; its bulk counts all the same."""
 
 _WORD = re.compile(r"\S+")
+_FENCE = re.compile("[`~]{3,}+")
+_PLAIN_FENCE: Final = "```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,54 +66,50 @@ def cut_into_units(blocks: Sequence[Block], sizes: Sizes) -> list[Unit]:
     headings = 0
     for index, block in enumerate(blocks):
         headings += block.kind is BlockKind.HEADING
-        for draft in _drafts(block, index, headings, sizes):
-            sized = replace(draft, tokens=sizes.of(draft.text))
-            if sized.tokens + sized.frame_tokens <= sizes.most:
-                units.append(sized)
+        for unit in _whole(block, index, headings, sizes):
+            if unit.tokens + unit.frame_tokens <= sizes.most:
+                units.append(unit)
             else:
-                units.extend(_parts(sized, sizes))
+                units.extend(_parts(unit, sizes))
     return units
 
 
-def _drafts(block: Block, index: int, headings: int, sizes: Sizes) -> Iterator[Unit]:
+def _whole(block: Block, index: int, headings: int, sizes: Sizes) -> Iterator[Unit]:
+    """The block's units, however large they are."""
+
+    def unit(text: str, glue: str, kind: BlockKind = block.kind) -> Unit:
+        return Unit(text, glue, kind, index, headings, sizes.of(text))
+
     if block.kind is BlockKind.HEADING:
-        yield Unit(block.lines[0].strip(), block.gap, block.kind, index, headings)
+        yield unit(block.lines[0].strip(), block.gap)
     elif block.kind is BlockKind.TEXT:
-        yield from _sentences("\n".join(block.lines), block.gap, index, headings)
+        text, before = "\n".join(block.lines), 0
+        for start, end in sentence_spans(text):
+            yield unit(text[start:end], ("" if before else block.gap) + text[before:start])
+            before = end
+    elif block.kind is BlockKind.FENCE:
+        framed = _with_small_frame(block, sizes)
+        yield _in_frame(unit("\n".join(framed.lines), framed.gap), framed, sizes)
+    elif not block.lines or sizes.of(block.lead) > sizes.most // 2:
+        # A header too large to be repeated is a row like the others.
+        for number, row in enumerate((block.lead, *block.lines)):
+            yield unit(row, "\n" if number else block.gap)
     else:
-        yield from _framed(block, index, headings, sizes)
+        for number, row in enumerate(block.lines):
+            yield _in_frame(unit(row, "\n" if number else block.gap), block, sizes)
 
 
-def _sentences(text: str, gap: str, index: int, headings: int) -> Iterator[Unit]:
-    before = 0
-    for start, end in sentence_spans(text):
-        yield Unit(text[start:end], (gap if not before else "") + text[before:start], BlockKind.TEXT, index, headings)
-        before = end
+def _in_frame(unit: Unit, block: Block, sizes: Sizes) -> Unit:
+    frame_tokens = sizes.of(block.lead) + sizes.of(block.tail)
+    return replace(unit, lead=block.lead, again=block.again, tail=block.tail, frame_tokens=frame_tokens)
 
 
-def _framed(block: Block, index: int, headings: int, sizes: Sizes) -> Iterator[Unit]:
-    """Units of a fence (its body) or a table (its rows). A frame too large to be repeated is no frame but text."""
-    frame = sizes.of(block.lead) + sizes.of(block.tail)
-    rows = block.lines if block.kind is BlockKind.TABLE else ("\n".join(block.lines),)
-    if frame > sizes.most // 2 or not rows:
-        yield Unit(block.lead, block.gap, BlockKind.TABLE, index, headings)
-        rows = (*block.lines, block.tail) if block.kind is BlockKind.FENCE else rows
-        for row in rows:
-            yield Unit(row, "\n", BlockKind.TABLE, index, headings)
-        return
-    for number, row in enumerate(rows):
-        glue = "\n" if number else block.gap
-        yield Unit(
-            row,
-            glue,
-            block.kind,
-            index,
-            headings,
-            lead=block.lead,
-            again=block.again,
-            tail=block.tail,
-            frame_tokens=frame,
-        )
+def _with_small_frame(fence: Block, sizes: Sizes) -> Block:
+    """The fence itself, or where its opening line is too large to be repeated, one that has it as its first line."""
+    if sizes.of(fence.lead) + sizes.of(fence.tail) <= sizes.most // 2:
+        return fence
+    lines = (_FENCE.sub("", fence.lead), *fence.lines)
+    return replace(fence, lines=lines, lead=_PLAIN_FENCE, again=_PLAIN_FENCE, tail=_PLAIN_FENCE)
 
 
 def _parts(unit: Unit, sizes: Sizes) -> Iterator[Unit]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.chunk_packing import Limits, Packed, pack
-from kb_pipeline.core.chunk_units import Sizes, cut_into_units, cut_words
+from kb_pipeline.core.chunk_units import Sizes, Unit, cut_into_units, cut_words
 from kb_pipeline.core.fingerprints import fingerprint
 from kb_pipeline.core.markdown_blocks import BlockKind, Heading, parse_blocks, parse_heading
 from kb_pipeline.core.plain import plain_text
@@ -78,21 +78,28 @@ def chunk(text: Text, count_tokens: Callable[[str], int], options: ChunkOptions 
     How far an edit reaches is said in `chunk_packing.pack`; a heading is part of the context of what stands under
     it, the title and the description of all.
     """
-    options = options or ChunkOptions()
-    page = _Page(text, count_tokens, options)
-    return [page.chunk(ordinal, packed) for ordinal, packed in enumerate(_fitting(page, options))]
+    page = _Page(text, count_tokens, options or ChunkOptions())
+    return [page.chunk(ordinal, made) for ordinal, made in enumerate(_fitting(page))]
 
 
-def _fitting(page: _Page, options: ChunkOptions) -> list[Packed]:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    packed: Packed
+    text: str
+    tokens: int
+
+
+def _fitting(page: _Page) -> list[_Made]:
     """Pack the page, and again with less in a chunk while one is over the limit: only a tokenizer that counts a
     joined text higher than its parts makes that necessary."""
-    target = options.target
+    most, least = page.options.target, page.options.section
+    target = most
     while True:
-        chunks = page.packed(target)
-        over = max((page.tokens(packed.render()) for packed in chunks), default=0) - options.target
-        if over <= 0 or target <= options.section:
-            return chunks
-        target = max(options.section, target - max(over, target // 10))
+        made = page.packed(target)
+        over = max((chunk.tokens for chunk in made), default=0) - most
+        if over <= 0 or target <= least:
+            return made
+        target = max(least, target - max(over, target // 10))
 
 
 class _Page:
@@ -100,7 +107,7 @@ class _Page:
 
     def __init__(self, text: Text, count_tokens: Callable[[str], int], options: ChunkOptions) -> None:
         self._count_tokens = count_tokens
-        self._options = options
+        self.options = options
         self._blocks = parse_blocks(text.markdown)
         self._paths, self._anchors = _outline(text, self._blocks_headings())
         self._title = self._trimmed(text.title, options.title)
@@ -110,32 +117,31 @@ class _Page:
         lines = (block.lines[0] for block in self._blocks if block.kind is BlockKind.HEADING)
         return [heading for line in lines if (heading := parse_heading(line))]
 
-    def tokens(self, text: str) -> int:
-        return self._count_tokens(text)
-
-    def packed(self, target: int) -> list[Packed]:
-        options = self._options
+    def packed(self, target: int) -> list[_Made]:
+        """The page's chunks of at most `target` tokens by the sum of their units."""
+        options = self.options
         units = cut_into_units(self._blocks, Sizes(self._count_tokens, target, target - options.overlap))
         headings = ["\n".join(path) for path in self._paths[1:]]
-        return pack(units, headings, Limits(target, options.overlap, options.section))
+        chunks = pack(units, headings, Limits(target, options.overlap, options.section))
+        return [_Made(chunk, text := chunk.render(), self._count_tokens(text)) for chunk in chunks]
 
-    def chunk(self, ordinal: int, packed: Packed) -> Chunk:
-        content = next((unit for unit in packed.own if unit.kind is not BlockKind.HEADING), packed.own[-1])
-        text = packed.render()
-        context = self._context(packed)
+    def chunk(self, ordinal: int, made: _Made) -> Chunk:
+        """The finished chunk. It stands where its first words do that are its own and no heading."""
+        own = made.packed.own
+        content = next((unit for unit in own if unit.kind is not BlockKind.HEADING), own[-1])
+        context = self._context(own[0])
         return Chunk(
             ordinal=ordinal,
-            text=text,
+            text=made.text,
             heading_path=self._paths[content.heading],
             anchor=self._anchors[content.heading],
-            tokens=self.tokens(text),
+            tokens=made.tokens,
             context=context,
-            hash=fingerprint(embedding_input(context, text)),
+            hash=fingerprint(embedding_input(context, made.text)),
         )
 
-    def _context(self, packed: Packed) -> str:
+    def _context(self, first: Unit) -> str:
         """Title, description, and the headings the chunk stands under but does not itself show."""
-        first = packed.own[0]
         path = self._paths[first.heading]
         if first.kind is BlockKind.HEADING:
             path = path[:-1]
@@ -145,9 +151,9 @@ class _Page:
 
     def _shortened(self, path: Sequence[str]) -> str:
         """The path in as many tokens as it may have; the outer headings go first."""
-        while len(path) > 1 and self.tokens(" > ".join(path)) > self._options.headings:
+        while len(path) > 1 and self._count_tokens(" > ".join(path)) > self.options.headings:
             path = path[1:]
-        return self._trimmed(" > ".join(path), self._options.headings)
+        return self._trimmed(" > ".join(path), self.options.headings)
 
     def _trimmed(self, text: str, most: int) -> str:
         text = " ".join(text.split())

@@ -16,7 +16,7 @@ _RULE = re.compile(r"^[ \t>]*+(?:(?:\*[ \t]*+){3,}|(?:-[ \t]*+){3,}|(?:_[ \t]*+)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _LINK = re.compile(r"!?\[((?:[^\[\]\\]|\\.|\[[^\[\]]*+\])*+)\]\((?:[^()\n]|\([^()\n]*+\))*+\)")
 _AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]*+:[^<>\s]++)>", re.IGNORECASE)
-_STRONG = re.compile(r"(?<!\\)(\*\*|__|~~)(?=\S)(.{1,500}?)(?<=\S)(?<!\\)\1")
+_STRONG = re.compile(r"(?<!\\)(\*\*|__|~~)(?=\S)((?:(?!\1).)++)(?<=\S)(?<!\\)\1")
 _STARS = re.compile(r"(?<![\\*])\*(?=[^\s*])([^*\n]*[^\s*\\])\*(?!\*)")
 _UNDERSCORES = re.compile(r"(?<![\w\\])_(?=[^\s_])([^_\n]*[^\s_\\])_(?!\w)")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -69,17 +69,25 @@ def _inline(text: str) -> str:
         codes.append(code.group(2).strip() or code.group(2))
         return f"\ue000{len(codes) - 1}\ue001"
 
+    if "`" not in text:
+        return _prose(text)
     prose = _prose(_CODE.sub(aside, text.replace("\ue000", "")))
     return _ASIDE.sub(lambda place: codes[int(place.group(1))], prose)
 
 
 def _prose(text: str) -> str:
-    for _ in range(_LINKS_DEEP):
-        text = _LINK.sub(r"\1", text)
-    text = _AUTOLINK.sub(r"\1", text)
-    text = _LINE_BREAK_TAG.sub("\n", _HARD_BREAK.sub("", text))
-    for pattern in (_STRONG, _STRONG):
-        text = pattern.sub(r"\2", text)
-    for pattern in (_STARS, _UNDERSCORES):
-        text = pattern.sub(r"\1", text)
-    return _ESCAPE.sub(r"\1", text)
+    """Most texts have little syntax: each pattern is tried only where its first character occurs."""
+    if "](" in text:
+        for _ in range(_LINKS_DEEP):
+            text = _LINK.sub(r"\1", text)
+    if "<" in text:
+        text = _LINE_BREAK_TAG.sub("\n", _AUTOLINK.sub(r"\1", text))
+    if "\n" in text:
+        text = _HARD_BREAK.sub("", text)
+    if "**" in text or "__" in text or "~~" in text:
+        text = _STRONG.sub(r"\2", _STRONG.sub(r"\2", text))
+    if "*" in text:
+        text = _STARS.sub(r"\1", text)
+    if "_" in text:
+        text = _UNDERSCORES.sub(r"\1", text)
+    return _ESCAPE.sub(r"\1", text) if "\\" in text else text

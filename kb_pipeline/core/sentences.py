@@ -99,11 +99,16 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 def _ends(text: str) -> list[int]:
     ends = {match.end() for match in _SPACED_STOP.finditer(text) if _ends_sentence(text, match)}
-    for pattern in (_UNSPACED_STOP, _HARD_BREAK, _PHRASE_SPACE, _PHRASE_END):
-        ends.update(match.end() for match in pattern.finditer(text))
-    guarded = [match.span() for pattern in (_CODE_SPAN, _LINK_TARGET) for match in pattern.finditer(text)]
-    for start, end in guarded:
-        ends.difference_update(range(start + 1, end))
+    ends.update(match.end() for match in _HARD_BREAK.finditer(text))
+    if not text.isascii():
+        for pattern in (_UNSPACED_STOP, _PHRASE_SPACE, _PHRASE_END):
+            ends.update(match.end() for match in pattern.finditer(text))
+    if not ends:
+        return []
+    for sign, pattern in (("`", _CODE_SPAN), ("](", _LINK_TARGET), ("<", _LINK_TARGET)):
+        if sign in text:
+            for guarded in pattern.finditer(text):
+                ends.difference_update(range(guarded.start() + 1, guarded.end()))
     return sorted(ends)
 
 

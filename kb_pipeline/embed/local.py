@@ -23,7 +23,7 @@ Precision = Literal["auto", "full", "half"]
 
 log = logging.getLogger(__name__)
 
-BATCH_TEXTS: Final = 16
+BATCH_TEXTS: Final = 8
 """Texts in one forward pass. On processors larger batches only add padding."""
 LEAST_AGREEMENT: Final = 0.999
 """Cosine of half- and full-precision vectors under which half precision is not used."""

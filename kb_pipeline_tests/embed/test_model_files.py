@@ -8,6 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from kb_pipeline.embed.model_files import (
     PACKAGED_MODEL,
@@ -18,6 +21,11 @@ from kb_pipeline.embed.model_files import (
 )
 from kb_pipeline.embed.tokens import token_counter
 from kb_pipeline.errors import ConfigError, ModelMissing
+
+COUNT = token_counter(locate(PACKAGED_MODEL))
+TOKENIZER = Tokenizer.from_file(str(locate(PACKAGED_MODEL).tokenizer))
+TOKENIZER.no_truncation()
+TOKENIZER.no_padding()
 
 
 @pytest.fixture
@@ -106,6 +114,13 @@ def test_a_model_without_a_tokenizer_file_says_so(folder):
     (folder / "tokenizer.json").unlink()
     with pytest.raises(ModelMissing, match=r"no tokenizer\.json"):
         token_counter(locate(str(folder)))
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+@example("a\x1fb\x85c\x0bd")
+@example("naïve\u00a0Überblick\u3000漢字 [SEP] [MASK]x \u200bx กขค e\u0301")
+def test_words_add_up_to_what_the_tokenizer_counts(text):
+    assert COUNT(text) == len(TOKENIZER.encode(text, add_special_tokens=False))
 
 
 def test_tokens_of_a_long_text_are_counted_to_the_end():
