@@ -52,7 +52,7 @@ class SiteState(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one page of one refresh ended. Exactly one each; `removes_copy` is the table of SPEC §6."""
+    """How one page of one refresh ended. Exactly one each; `removes_copy` says what it does to the indexed copy."""
 
     FRESH = "fresh"
     UNCHANGED = "unchanged"
@@ -157,7 +157,7 @@ class SiteOptions:
     """Wall clock for one refresh's fetching; pages left over end as deferred."""
     removal_limit_pages: int = 20
     removal_limit_share: float = 1 / 3
-    """Removals are held when both limits are passed at once (SPEC §6, mass removal)."""
+    """Removals are held when both limits are passed at once."""
     tolerated_thin_share: float = 0.2
     """Share of kept texts under the threshold that `text_clears_threshold` lets through."""
     ignore_noindex: bool = False
@@ -245,7 +245,7 @@ class Discovered:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an import will cost, at the end of discovery (SPEC §4). Seconds and tokens are expectations."""
+    """What an import will cost, at the end of discovery. Seconds and tokens are expectations."""
 
     pages: int
     tokens: int

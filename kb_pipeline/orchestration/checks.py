@@ -1,0 +1,141 @@
+"""The checks on what was discovered, fetched and extracted. Each looks at one site; the numbers come from the store,
+and what a check means for the refresh is said in its verdict."""
+
+from typing import Final
+
+from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus, RefreshOutcome, Site
+from kb_pipeline.orchestration import assets
+from kb_pipeline.orchestration.verdicts import ERROR, WARN, Case, Verdict, page_rows, site_check
+from kb_pipeline.store.inspection import TextFindings, error_texts, short_texts
+
+TOLERATED_UNANSWERED_SHARE: Final = 0.05
+
+
+@site_check(asset=assets.discovered_urls, blocking=True)
+def discovery_found_pages(case: Case) -> Verdict:
+    """The list of pages is not empty, and has not collapsed since the refresh before. A list that stays short is
+    believed the second time."""
+    refresh = case.refresh
+    if refresh is None:
+        return Verdict(False, "nothing was discovered yet")
+    kept, before = refresh.counts.get("kept", 0), _kept_before(case, refresh.generation)
+    lost = max(0, before - kept)
+    counts = {"kept": kept, "kept_before": before}
+    if kept == 0:
+        return Verdict(False, "no page was found that may be kept", counts=counts)
+    if _is_mass(case.site, lost, before):
+        says = f"only {kept:,} pages were found and {before:,} the time before; if that is right, refresh again"
+        return Verdict(False, says, counts=counts)
+    return Verdict(True, f"{kept:,} pages, {before:,} before", counts=counts)
+
+
+@site_check(asset=assets.discovered_urls, blocking=True)
+def estimate_fits_allowance(case: Case) -> Verdict:
+    """The import is approved, and within the tenant's allowance. Nothing is fetched before; the refresh stays open
+    and waits."""
+    refresh, site_id = case.refresh, case.site.site_id
+    if refresh is None or refresh.estimate is None:
+        return Verdict(False, "there is no estimate yet", ends_refresh=None)
+    estimate = refresh.estimate
+    counts = {"pages": estimate.pages, "tokens": estimate.tokens, "fetching_seconds": estimate.fetching_seconds}
+    if refresh.approved_at is not None:
+        return Verdict(True, f"{estimate.pages:,} pages are approved", counts=counts)
+    why = refresh.reason or "it waits for approval"
+    says = (
+        f"{estimate.pages:,} pages, about {estimate.tokens:,} tokens: {why}. Approve with `kb sites approve {site_id}`"
+    )
+    # A discovery by itself has done its work; only where pages would be fetched next is there something to stop.
+    return Verdict(False, says, ERROR if case.fetches else WARN, counts, ends_refresh=None)
+
+
+@site_check(asset=assets.fetched_pages, blocking=False)
+def refresh_is_complete(case: Case) -> Verdict:
+    """Nearly all pages of the refresh ended with an answer from the site."""
+    refresh = case.refresh
+    outcomes = case.reports.outcomes(case.site.site_id, refresh.generation) if refresh else {}
+    asked = sum(outcomes.values())
+    unanswered = sum(outcomes.get(name, 0) for name in ("unreachable", "deferred", "due"))
+    share = unanswered / asked if asked else 0.0
+    counts = {"asked": asked, "unanswered": unanswered, "unanswered_share": share}
+    rows = page_rows(case.reports.unanswered(case.site.site_id, refresh.generation)) if refresh and unanswered else []
+    says = f"{unanswered:,} of {asked:,} pages ended without an answer"
+    return Verdict(share <= TOLERATED_UNANSWERED_SHARE, says, WARN, counts, rows=rows)
+
+
+@site_check(asset=assets.fetched_pages, blocking=True)
+def removals_are_plausible(case: Case) -> Verdict:
+    """Not so many pages are gone or forbidden at once that the site is likely to be broken. Until an operator, or
+    the next refresh, confirms it, all copies are kept and the old index stays live."""
+    held = case.refresh.held_removals if case.refresh else 0
+    kept = case.stores.pages.count_with_copy(case.site.site_id)
+    counts = {"held": held, "pages_with_copy": kept}
+    if not held:
+        return Verdict(True, "no removal is held", counts=counts)
+    says = (
+        f"{held:,} of {kept:,} pages are gone or forbidden at once: they are kept until the next refresh finds the"
+        f" same, or `kb sites refresh {case.site.site_id} --confirm-removals` confirms it"
+    )
+    rows = page_rows(case.reports.held_removals(case.site.site_id))
+    return Verdict(False, says, counts=counts, rows=rows, ends_refresh=RefreshOutcome.HELD)
+
+
+@site_check(asset=assets.extracted_text, blocking=True)
+def text_clears_threshold(case: Case) -> Verdict:
+    """Every page that is kept says at least 200 characters. Those under are listed and left out of the index; above
+    the share that the site tolerates, they stop the refresh."""
+    short = short_texts(case.stores.site(case.site.site_id))
+    unkept = case.reports.thin_pages_count(case.site.site_id)
+    thin, total = unkept + short.found, unkept + short.texts
+    share = thin / total if total else 0.0
+    counts = {"thin": thin, "pages": total, "thin_share": share}
+    if not thin:
+        return Verdict(True, f"all {total:,} pages say at least {MIN_TEXT_CHARACTERS} characters", counts=counts)
+    rows = [*page_rows(case.reports.thin_pages(case.site.site_id)), *_text_rows(short)]
+    says = f"{thin:,} of {total:,} pages say less than {MIN_TEXT_CHARACTERS} characters ({share:.0%})"
+    return Verdict(False, says, ERROR if share > case.site.options.tolerated_thin_share else WARN, counts, rows=rows)
+
+
+@site_check(asset=assets.extracted_text, blocking=True)
+def no_error_pages(case: Case) -> Verdict:
+    """No not-found page, login wall or bot challenge is among the texts. One that this refresh fetched as content, or
+    more than the site tolerates, stops it. An older copy that is judged anew is listed and left out of the index."""
+    errors = error_texts(case.stores.site(case.site.site_id))
+    share = errors.found / errors.texts if errors.texts else 0.0
+    counts = {"error_pages": errors.found, "texts": errors.texts, "error_share": share}
+    if not errors.found:
+        return Verdict(True, f"none of {errors.texts:,} texts is an error page", counts=counts)
+    stops = share > case.site.options.tolerated_thin_share or _any_fetched_now(case, errors)
+    says = f"{errors.found:,} of {errors.texts:,} texts are error pages or gates"
+    return Verdict(False, says, ERROR if stops else WARN, counts, rows=_text_rows(errors))
+
+
+def _any_fetched_now(case: Case, errors: TextFindings) -> bool:
+    """A refresh that blocked on an old copy would block for ever: a gate keeps the copy that is there."""
+    generation = case.refresh.generation if case.refresh else 0
+    pages = case.stores.pages.of_ids(case.site.site_id, [text.page_id for text in errors.listed])
+    return any(page.state is PageStatus.FRESH and page.done_generation == generation for page in pages)
+
+
+def _text_rows(findings: TextFindings) -> list[tuple[object, ...]]:
+    return [(text.url, text.page_state, f"{text.characters:,} characters") for text in findings.listed]
+
+
+def _kept_before(case: Case, generation: int) -> int:
+    """What the full refresh before found; a retry discovers nothing."""
+    earlier = [r for r in case.stores.refreshes.recent(case.site.site_id) if r.generation < generation]
+    return next((r.counts["kept"] for r in earlier if "kept" in r.counts), 0)
+
+
+def _is_mass(site: Site, lost: int, before: int) -> bool:
+    """The same measure as for removals: more than a number of pages and more than a share, both at once."""
+    return lost > site.options.removal_limit_pages and lost > site.options.removal_limit_share * before
+
+
+ALL: Final = (
+    discovery_found_pages,
+    estimate_fits_allowance,
+    refresh_is_complete,
+    removals_are_plausible,
+    text_clears_threshold,
+    no_error_pages,
+)

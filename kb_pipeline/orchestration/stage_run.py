@@ -1,0 +1,108 @@
+"""Runs one stage for the site of a step: progress into the run's log, an early stop when the site is being removed,
+and the line between errors that trying again can cure and those that end the refresh."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import dagster as dg
+
+from kb_pipeline.errors import KbError, NotApproved, StoreError
+from kb_pipeline.model import SiteState
+from kb_pipeline.orchestration import watch
+from kb_pipeline.orchestration.metadata import materialization
+from kb_pipeline.orchestration.resources import EmbedderOpener
+from kb_pipeline.settings import Settings
+from kb_pipeline.stages import lifecycle
+from kb_pipeline.stages.report import StageReport
+from kb_pipeline.store.stores import Stores
+
+LOG_EVERY: Final = timedelta(seconds=10)
+LOOK_EVERY: Final = timedelta(seconds=5)
+
+
+def run_stage(
+    context: dg.AssetExecutionContext,
+    stores: Stores,
+    settings: Settings,
+    stage: Callable[..., StageReport],
+) -> dg.MaterializeResult[None]:
+    """Run `stage` for the partition, and turn its report into a materialization.
+
+    A transient error passes on to the asset's retry policy. Any other error of this project ends the refresh
+    with its reason, and the step without a retry.
+    """
+    site_id = context.partition_key
+    began = time.monotonic()
+    with permanent_errors_end_the_refresh(stores, site_id):
+        report = stage(
+            stores,
+            settings,
+            site_id,
+            progress=watch.seen(log_progress(context.log)),
+            keep_going=until_removed(stores, site_id),
+            run_id=context.run.run_id,
+        )
+        site = stores.sites.get(site_id)
+    if site.state is SiteState.REMOVING:
+        message = f"site {site_id!r} is being removed"
+        raise dg.Failure(message, allow_retries=False)
+    seconds = time.monotonic() - began
+    watch.tell(watch.StageEnd(context.asset_key.path[-1], report, seconds))
+    return materialization(site, report, seconds=seconds)
+
+
+def with_embedder(stage: Callable[..., StageReport], opener: EmbedderOpener) -> Callable[..., StageReport]:
+    """The stage, given the embedding model when it is run."""
+
+    def run(stores: Stores, settings: Settings, site_id: str, **options: Any) -> StageReport:
+        return stage(stores, settings, site_id, embedder=opener(settings), **options)
+
+    return run
+
+
+@contextlib.contextmanager
+def permanent_errors_end_the_refresh(stores: Stores, site_id: str) -> Iterator[None]:
+    """Ends the site's open refresh as failed when the body raises what no retry can cure.
+
+    A refresh that waits for approval stays open, and so does one whose store is in trouble.
+    """
+    try:
+        yield
+    except KbError as error:
+        if error.transient:
+            raise
+        if not isinstance(error, NotApproved | StoreError):
+            lifecycle.fail(stores, site_id, reason=str(error))
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
+def until_removed(stores: Stores, site_id: str) -> Callable[[], bool]:
+    """False once somebody removes the site; asks the registry every LOOK_EVERY, not once a page."""
+    looked_at = time.monotonic()
+    going = True
+
+    def keep_going() -> bool:
+        nonlocal looked_at, going
+        if going and time.monotonic() - looked_at >= LOOK_EVERY.total_seconds():
+            looked_at = time.monotonic()
+            site = stores.sites.find(site_id)
+            going = site is not None and site.state is not SiteState.REMOVING
+        return going
+
+    return keep_going
+
+
+def log_progress(log: dg.DagsterLogManager) -> Callable[[str, int, int | None], None]:
+    """A line in the run's log every LOG_EVERY: each line is a row in Dagster's database."""
+    logged_at = time.monotonic()
+
+    def progress(what: str, done: int, total: int | None) -> None:
+        nonlocal logged_at
+        if time.monotonic() - logged_at >= LOG_EVERY.total_seconds():
+            logged_at = time.monotonic()
+            log.info("%s: %s", what, f"{done:,}" if total is None else f"{done:,} of {total:,}")
+
+    return progress

@@ -1,0 +1,90 @@
+"""Read-only looks at a site's Lance tables, for the checks of the graph. Nothing here writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
+from kb_pipeline.store.lance import at_version, readable
+from kb_pipeline.store.lance_indexes import VECTOR_COLUMN, fragments, unindexed_rows
+from kb_pipeline.store.schemas import TEXTS
+
+if TYPE_CHECKING:
+    from kb_pipeline.model import Publication
+    from kb_pipeline.store.lance import SiteStore
+
+MOST_LISTED: Final = 50
+_SHORT: Final = f"characters < {MIN_TEXT_CHARACTERS}"
+_NOT_A_PAGE: Final = f"page_state != '{PageState.OK.value}'"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFinding:
+    """A text that does not belong into the index."""
+
+    page_id: str
+    url: str
+    page_state: str
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextFindings:
+    """Texts of a site, and those of them that are objected to: the first MOST_LISTED, and how many there are."""
+
+    texts: int
+    found: int
+    listed: tuple[TextFinding, ...]
+
+
+def short_texts(site: SiteStore) -> TextFindings:
+    """Texts under the threshold."""
+    return _texts(site, _SHORT)
+
+
+def error_texts(site: SiteStore) -> TextFindings:
+    """Texts of not-found pages and gates."""
+    return _texts(site, _NOT_A_PAGE)
+
+
+def _texts(site: SiteStore, where: str) -> TextFindings:
+    table = site.table(TEXTS)
+    with readable(f"table {TEXTS!r} of site {site.site_id!r}"):
+        found = table.count_rows(where)
+        columns = ["page_id", "url", "page_state", "characters"]
+        rows = table.search().where(where).select(columns).limit(MOST_LISTED).to_list() if found else []
+        listed = tuple(
+            sorted((TextFinding(**{name: row[name] for name in columns}) for row in rows), key=lambda t: t.url)
+        )
+        return TextFindings(table.count_rows(), found, listed)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """The version that is live, as search finds it."""
+
+    table: str
+    dimension: int
+    unindexed_rows: int
+    fragments: int
+    versions: int
+    """Of the whole table, not only the live one."""
+    tables: tuple[str, ...]
+    """Every vectors table of the site: another model has another."""
+
+
+def live_index_state(site: SiteStore, live: Publication) -> IndexState:
+    """How the live version is indexed and kept."""
+    table = site.table(live.table_name)
+    versions = len(table.list_versions())
+    fixed = at_version(table, live.lance_version)
+    with readable(f"table {live.table_name!r} of site {site.site_id!r}"):
+        return IndexState(
+            table=live.table_name,
+            dimension=fixed.schema.field(VECTOR_COLUMN).type.list_size,
+            unindexed_rows=unindexed_rows(fixed),
+            fragments=fragments(fixed),
+            versions=versions,
+            tables=tuple(name for name in site.table_names() if name.startswith("vectors-")),
+        )

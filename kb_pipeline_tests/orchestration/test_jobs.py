@@ -1,0 +1,237 @@
+from dagster import AssetKey, DagsterEventType, MarkdownMetadataValue, UrlMetadataValue
+
+from kb_pipeline.model import PageStatus, RefreshOutcome, SiteState
+from kb_pipeline.orchestration.run_reason import why_run_failed
+from kb_pipeline.serve.search import SearchMode, search
+from kb_pipeline.stages.approve import approve
+from kb_pipeline_tests.orchestration.conftest import publish_pages
+from kb_pipeline_tests.sites.replies import Reply, page, prose
+
+ASSETS = ["discovered_urls", "fetched_pages", "extracted_text", "chunks", "embeddings", "live_index"]
+PATHS = ["/", "/apples", "/birds", "/clouds", "/dunes", "/elms", "/foxes"]
+"""What `site` serves."""
+
+
+def materialized(result):
+    return [event.asset_key.to_user_string() for event in result.get_asset_materialization_events()]
+
+
+def checks(result):
+    return {check.check_name: check for check in result.get_asset_check_evaluations()}
+
+
+def failed_checks(result):
+    return [name for name, check in checks(result).items() if not check.passed]
+
+
+def test_a_site_goes_from_registration_to_live_through_all_six_assets(run, registered, site, stores, settings):
+    registered(auto_approve_pages=10)
+    result = run("refresh", "docs")
+    assert result.success
+    assert materialized(result) == ASSETS
+    assert failed_checks(result) == []
+    assert {hit.url for hit in search(stores, settings, "docs", "apples", mode=SearchMode.TEXT)} >= {
+        site.url("/apples")
+    }
+
+
+def test_every_materialization_has_numbers_a_table_of_changes_and_a_link(run, registered):
+    site = registered(auto_approve_pages=10)
+    for event in run("refresh", "docs").get_asset_materialization_events():
+        metadata = event.materialization.metadata
+        assert event.partition == "docs"
+        assert metadata["seconds"].value >= 0
+        assert len([value for value in metadata.values() if isinstance(value.value, int | float)]) > 1
+        assert isinstance(metadata["changes"], MarkdownMetadataValue)
+        assert metadata["site"] == UrlMetadataValue(site.url)
+
+
+def test_checks_are_recorded_for_their_site(run, registered, instance):
+    registered(auto_approve_pages=10)
+    evaluations = checks(run("refresh", "docs"))
+    assert len(evaluations) == 9
+    assert {evaluation.partition for evaluation in evaluations.values()} == {"docs"}
+
+
+def test_discovery_fetches_nothing_and_tells_how_to_approve(run, registered, stores, instance):
+    registered()
+    result = run("discover", "docs")
+    assert result.success, "a site that waits is no failure"
+    waiting = checks(result)["estimate_fits_allowance"]
+    assert not waiting.passed
+    assert "kb sites approve docs" in waiting.description
+    assert stores.sites.get("docs").state is SiteState.AWAITING_APPROVAL
+    assert stores.refreshes.open("docs") is not None
+    assert stores.pages.count_with_copy("docs") == 0
+
+
+def test_nothing_is_fetched_before_the_approval_whoever_starts_the_refresh(run, registered, stores, instance):
+    registered()
+    result = run("refresh", "docs")
+    assert not result.success
+    assert materialized(result) == ["discovered_urls"]
+    assert "kb sites approve docs" in why_run_failed(instance, result.run_id)
+    assert stores.refreshes.open("docs") is not None, "it waits"
+
+
+def test_an_approved_refresh_goes_on_under_the_same_generation(run, registered, stores, settings):
+    registered()
+    run("discover", "docs")
+    waiting = stores.refreshes.open("docs")
+    approve(stores, settings, "docs", pages=None, by="test")
+    assert run("refresh", "docs").success
+    assert stores.publications.live("docs").generation == waiting.generation
+
+
+def test_a_second_refresh_of_an_unchanged_site_embeds_nothing(run, registered, stores):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    live = stores.publications.live("docs")
+    second = run("refresh", "docs")
+    assert second.success
+    embedding = second.asset_materializations_for_node("embeddings")[0].metadata
+    assert embedding["embedded"].value == 0
+    assert stores.publications.live("docs") == live
+
+
+def test_a_removal_of_nearly_everything_is_held_and_search_still_answers(run, registered, site, stores, settings):
+    registered(auto_approve_pages=10, removal_limit_pages=2)
+    run("refresh", "docs")
+    for path in PATHS[2:]:
+        del site.pages[path]
+    held = run("refresh", "docs")
+    assert failed_checks(held) == ["removals_are_plausible"]
+    assert materialized(held) == ASSETS[:2]
+    refresh = stores.refreshes.latest("docs")
+    assert refresh.outcome is RefreshOutcome.HELD
+    assert "5 of 7 pages" in refresh.reason
+    assert search(stores, settings, "docs", "clouds", mode=SearchMode.TEXT)
+
+
+def test_the_next_refresh_confirms_a_removal_that_was_held(run, registered, site, stores):
+    registered(auto_approve_pages=10, removal_limit_pages=2, tolerated_thin_share=1.0)
+    run("refresh", "docs")
+    for path in PATHS[2:]:
+        del site.pages[path]
+    run("refresh", "docs")
+    confirmed = run("refresh", "docs")
+    assert confirmed.success
+    assert stores.publications.live("docs").pages == 2
+
+
+def test_a_list_that_collapsed_stops_the_refresh_and_is_believed_the_second_time(run, registered, site, stores):
+    registered(auto_approve_pages=10, removal_limit_pages=2)
+    run("refresh", "docs")
+    publish_pages(site, "/apples")
+    collapsed = run("refresh", "docs")
+    assert failed_checks(collapsed) == ["discovery_found_pages"]
+    assert stores.refreshes.latest("docs").outcome is RefreshOutcome.FAILED
+    assert run("refresh", "docs").success
+
+
+def test_too_many_thin_pages_stop_the_refresh_and_are_listed(run, registered, site, stores):
+    for path in PATHS[1:4]:
+        site.pages[path] = page("Thin", "<p>Nothing to see.</p>")
+    registered(auto_approve_pages=10)
+    result = run("refresh", "docs")
+    assert failed_checks(result) == ["text_clears_threshold"]
+    check = checks(result)["text_clears_threshold"]
+    assert check.metadata["thin"].value == 3
+    assert "/apples" in check.metadata["pages"].value
+    assert stores.publications.live("docs") is None
+
+
+def test_a_few_thin_pages_are_only_warned_of(run, registered, site):
+    site.pages["/apples"] = page("Thin", "<p>Nothing to see.</p>")
+    registered(auto_approve_pages=10)
+    result = run("refresh", "docs")
+    assert result.success
+    assert failed_checks(result) == ["text_clears_threshold"]
+
+
+def test_a_failing_check_of_one_site_stops_no_other(run, registered, site, stores):
+    registered("bad", auto_approve_pages=10, tolerated_thin_share=0.0, exclude=("/birds",))
+    registered("good", auto_approve_pages=10, exclude=("/apples",))
+    site.pages["/apples"] = page("Thin", "<p>Nothing to see.</p>")
+    assert not run("refresh", "bad").success
+    assert run("refresh", "good").success
+
+
+def test_pages_that_did_not_answer_are_warned_of_and_kept(run, registered, site, stores):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    site.pages["/birds"] = Reply(status=503)
+    result = run("refresh", "docs")
+    assert result.success
+    assert failed_checks(result) == ["refresh_is_complete"]
+    assert "/birds" in checks(result)["refresh_is_complete"].metadata["pages"].value
+    assert stores.publications.live("docs").pages == len(PATHS)
+
+
+def test_a_retry_asks_only_for_the_pages_that_did_not_answer(run, registered, site, stores):
+    site.pages["/birds"] = Reply(status=503)
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    site.pages["/birds"] = page("Birds", prose("birds"))
+    site.forget()
+    assert run("retry", "docs").success
+    assert {request.path for request in site.requests} <= {"/birds", "/robots.txt"}
+    assert stores.pages.count_by_state("docs")[PageStatus.FRESH] >= 1
+    assert stores.publications.live("docs").pages == len(PATHS)
+
+
+def test_a_reindex_makes_no_request(run, registered, site, stores):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    site.forget()
+    result = run("reindex", "docs")
+    assert result.success
+    assert materialized(result) == ASSETS[2:]
+    assert site.requests == []
+
+
+def test_a_golden_question_that_loses_its_page_blocks_only_where_the_site_says_so(run, registered):
+    question = (("What is said of quantum chromodynamics?", "/no-such-page"),)
+    registered("warns", auto_approve_pages=10, golden_questions=question)
+    registered("blocks", auto_approve_pages=10, golden_questions=question, golden_blocks=True)
+    assert run("refresh", "warns").success
+    blocked = run("refresh", "blocks")
+    assert not blocked.success
+    assert failed_checks(blocked) == ["golden_questions_answered"]
+
+
+def test_a_site_without_a_page_says_why_and_its_refresh_ends(run, registered, site, stores):
+    site.pages.clear()
+    registered(auto_approve_pages=10)
+    result = run("refresh", "docs")
+    assert not result.success
+    assert stores.refreshes.open("docs") is None
+    assert stores.refreshes.latest("docs").reason
+
+
+def test_removing_a_site_deletes_its_rows_and_its_files(run, registered, stores, settings, tmp_path):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    stores.sites.set_state("docs", SiteState.REMOVING)
+    assert run("remove_site", "docs").success
+    assert stores.sites.find("docs") is None
+    assert not (settings.data_dir / "lance" / "sites" / "docs").exists()
+
+
+def test_a_run_for_a_site_that_is_not_registered_fails_with_its_name(run, instance):
+    result = run("refresh", "nobody")
+    assert "no site 'nobody' is registered" in why_run_failed(instance, result.run_id)
+
+
+def test_a_site_that_is_being_removed_is_not_refreshed_any_further(run, registered, stores, instance):
+    registered(auto_approve_pages=10)
+    stores.sites.set_state("docs", SiteState.REMOVING)
+    result = run("refresh", "docs")
+    assert not result.success
+    assert stores.publications.live("docs") is None
+
+
+def test_a_run_is_tagged_with_its_process(run, registered, instance):
+    registered()
+    tags = instance.get_run_by_id(run("discover", "docs").run_id).tags
+    assert tags["kb/process"]
