@@ -16,7 +16,8 @@ _RULE = re.compile(r"^[ \t>]*+(?:(?:\*[ \t]*+){3,}|(?:-[ \t]*+){3,}|(?:_[ \t]*+)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _LINK = re.compile(r"!?\[((?:[^\[\]\\]|\\.|\[[^\[\]]*+\])*+)\]\((?:[^()\n]|\([^()\n]*+\))*+\)")
 _AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]*+:[^<>\s]++)>", re.IGNORECASE)
-_STRONG = re.compile(r"(?<!\\)(\*\*|__|~~)(?=\S)((?:(?!\1).)++)(?<=\S)(?<!\\)\1")
+_STRONG = re.compile(r"(?<!\\)(\*\*|~~)(?=\S)((?:(?!\1).)++)(?<=\S)(?<!\\)\1")
+_STRONG_UNDERSCORES = re.compile(r"(?<![\w\\])__(?=\S)((?:(?!__).)++)(?<=\S)(?<!\\)__(?!\w)")
 _STARS = re.compile(r"(?<![\\*])\*(?=[^\s*])([^*\n]*[^\s*\\])\*(?!\*)")
 _UNDERSCORES = re.compile(r"(?<![\w\\])_(?=[^\s_])([^_\n]*[^\s_\\])_(?!\w)")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -84,8 +85,10 @@ def _prose(text: str) -> str:
         text = _LINE_BREAK_TAG.sub("\n", _AUTOLINK.sub(r"\1", text))
     if "\n" in text:
         text = _HARD_BREAK.sub("", text)
-    if "**" in text or "__" in text or "~~" in text:
+    if "**" in text or "~~" in text:
         text = _STRONG.sub(r"\2", _STRONG.sub(r"\2", text))
+    if "__" in text:
+        text = _STRONG_UNDERSCORES.sub(r"\1", text)
     if "*" in text:
         text = _STARS.sub(r"\1", text)
     if "_" in text:

@@ -13,6 +13,7 @@ from kb_pipeline.core.plain import plain_text
         ("## The `pg_restore` tool ##", "The pg_restore tool"),
         ("A **bold** and *slanted* and ~~old~~ word", "A bold and slanted and old word"),
         ("a __strong__ _word_ in snake_case_name and 2 * 3", "a strong word in snake_case_name and 2 * 3"),
+        ("my__init__name and ***both*** of **it *all***", "my__init__name and both of it all"),
         ("See [the `VACUUM` page](https://x.org/a_(b)) now", "See the VACUUM page now"),
         ("![a picture](p.png) and [![badge](b.svg)](https://x.org)", "a picture and badge"),
         ("<https://x.org/a?b=c>", "https://x.org/a?b=c"),
