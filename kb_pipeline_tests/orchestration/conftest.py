@@ -65,6 +65,12 @@ def dagster_settings(settings, instance):
 
 
 @pytest.fixture
+def settings(settings):
+    """Pages that did not answer may be asked again at once."""
+    return settings.model_copy(update={"retry_after_refresh_minutes": 1e-6})
+
+
+@pytest.fixture
 def definitions(settings):
     """The code location, bound to the test's settings, with an embedding model that loads at once."""
     return build_definitions(settings, lambda _settings: HashEmbedder())

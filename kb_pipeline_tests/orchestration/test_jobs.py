@@ -1,4 +1,4 @@
-from dagster import AssetKey, DagsterEventType, MarkdownMetadataValue, UrlMetadataValue
+from dagster import MarkdownMetadataValue, UrlMetadataValue
 
 from kb_pipeline.model import PageStatus, RefreshOutcome, SiteState
 from kb_pipeline.orchestration.run_reason import why_run_failed
@@ -46,14 +46,14 @@ def test_every_materialization_has_numbers_a_table_of_changes_and_a_link(run, re
         assert metadata["site"] == UrlMetadataValue(site.url)
 
 
-def test_checks_are_recorded_for_their_site(run, registered, instance):
+def test_checks_are_recorded_for_their_site(run, registered):
     registered(auto_approve_pages=10)
     evaluations = checks(run("refresh", "docs"))
     assert len(evaluations) == 9
     assert {evaluation.partition for evaluation in evaluations.values()} == {"docs"}
 
 
-def test_discovery_fetches_nothing_and_tells_how_to_approve(run, registered, stores, instance):
+def test_discovery_fetches_nothing_and_tells_how_to_approve(run, registered, stores):
     registered()
     result = run("discover", "docs")
     assert result.success, "a site that waits is no failure"
@@ -149,7 +149,7 @@ def test_a_few_thin_pages_are_only_warned_of(run, registered, site):
     assert failed_checks(result) == ["text_clears_threshold"]
 
 
-def test_a_failing_check_of_one_site_stops_no_other(run, registered, site, stores):
+def test_a_failing_check_of_one_site_stops_no_other(run, registered, site):
     registered("bad", auto_approve_pages=10, tolerated_thin_share=0.0, exclude=("/birds",))
     registered("good", auto_approve_pages=10, exclude=("/apples",))
     site.pages["/apples"] = page("Thin", "<p>Nothing to see.</p>")
@@ -180,7 +180,7 @@ def test_a_retry_asks_only_for_the_pages_that_did_not_answer(run, registered, si
     assert stores.publications.live("docs").pages == len(PATHS)
 
 
-def test_a_reindex_makes_no_request(run, registered, site, stores):
+def test_a_reindex_makes_no_request(run, registered, site):
     registered(auto_approve_pages=10)
     run("refresh", "docs")
     site.forget()
@@ -209,7 +209,7 @@ def test_a_site_without_a_page_says_why_and_its_refresh_ends(run, registered, si
     assert stores.refreshes.latest("docs").reason
 
 
-def test_removing_a_site_deletes_its_rows_and_its_files(run, registered, stores, settings, tmp_path):
+def test_removing_a_site_deletes_its_rows_and_its_files(run, registered, stores, settings):
     registered(auto_approve_pages=10)
     run("refresh", "docs")
     stores.sites.set_state("docs", SiteState.REMOVING)
@@ -223,7 +223,7 @@ def test_a_run_for_a_site_that_is_not_registered_fails_with_its_name(run, instan
     assert "no site 'nobody' is registered" in why_run_failed(instance, result.run_id)
 
 
-def test_a_site_that_is_being_removed_is_not_refreshed_any_further(run, registered, stores, instance):
+def test_a_site_that_is_being_removed_is_not_refreshed_any_further(run, registered, stores):
     registered(auto_approve_pages=10)
     stores.sites.set_state("docs", SiteState.REMOVING)
     result = run("refresh", "docs")
