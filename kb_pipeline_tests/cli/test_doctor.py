@@ -1,0 +1,80 @@
+"""`kb doctor` says of everything that is needed whether it is there, and what to do when it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb_pipeline.cli.exit_codes import ExitCode
+
+
+@pytest.fixture
+def examined(kb):
+    """The findings by name, and the answer."""
+
+    def examine():
+        answer = kb("doctor", "--json")
+        return answer, {finding["name"]: finding for finding in answer.json["findings"]}
+
+    return examine
+
+
+def test_a_healthy_installation_is_said_to_be_so(kb, examined):
+    answer, findings = examined()
+    assert answer.code == ExitCode.OK, answer.out
+    assert answer.json["healthy"]
+    assert {
+        "settings",
+        "data directory",
+        "PostgreSQL",
+        "Dagster's database",
+        "Lance",
+        "model",
+        "Chromium",
+    } == findings.keys()
+    assert "schema version" in findings["PostgreSQL"]["found"]
+    assert "Everything that is needed is there." in kb("doctor").out
+
+
+def test_a_server_that_is_down_does_not_keep_the_rest_from_being_checked(examined, environment):
+    environment.setenv("KB_POSTGRES_URL", "postgresql://127.0.0.1:1/kb")
+    answer, findings = examined()
+    assert answer.code == ExitCode.REFUSED
+    assert findings["PostgreSQL"]["verdict"] == "bad"
+    assert "KB_POSTGRES_URL" in findings["PostgreSQL"]["cure"]
+    assert findings["model"]["verdict"] == "good"
+
+
+def test_a_model_that_is_not_there_is_said_with_what_to_do(examined, environment, tmp_path):
+    environment.setenv("KB_EMBEDDING_MODEL", str(tmp_path / "nothing"))
+    answer, findings = examined()
+    assert answer.code == ExitCode.REFUSED
+    assert findings["model"]["verdict"] == "bad"
+    assert "KB_EMBEDDING_MODEL" in findings["model"]["cure"]
+
+
+def test_a_data_directory_that_is_a_file_is_said_so(examined, environment, tmp_path):
+    (tmp_path / "file").write_text("")
+    environment.setenv("KB_DATA_DIR", str(tmp_path / "file"))
+    answer, findings = examined()
+    assert answer.code == ExitCode.REFUSED
+    assert "KB_DATA_DIR" in findings["data directory"]["found"]
+
+
+def test_a_chromium_that_is_no_program_is_said_so_and_none_at_all_is_no_fault(examined, environment):
+    environment.setenv("KB_CHROMIUM", "/nowhere/chromium")
+    answer, findings = examined()
+    assert findings["Chromium"]["verdict"] == "bad"
+    assert answer.code == ExitCode.REFUSED
+    environment.setenv("KB_CHROMIUM", "")
+    environment.setenv("PATH", "")
+    answer, findings = examined()
+    assert findings["Chromium"]["verdict"] == "optional"
+    assert answer.code == ExitCode.OK
+
+
+def test_wrong_settings_are_the_first_and_only_finding(examined, environment):
+    environment.setenv("KB_MAX_PDF_BYTES", "1")
+    answer, findings = examined()
+    assert answer.code == ExitCode.REFUSED
+    assert list(findings) == ["settings"]
+    assert "KB_MAX_PDF_BYTES" in findings["settings"]["found"]
