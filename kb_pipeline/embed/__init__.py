@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
-from kb_pipeline.embed.local import SentenceTransformerEmbedder
+from kb_pipeline.embed.local import Precision, SentenceTransformerEmbedder
 from kb_pipeline.embed.model_files import locate
 
 if TYPE_CHECKING:
@@ -50,10 +50,12 @@ class Embedder(Protocol):
         ...
 
 
-@lru_cache(maxsize=1)
 def open_embedder(settings: Settings) -> Embedder:
     """The embedder that KB_EMBEDDING_MODEL names, one for the process. Its files are found and checked now, its weights
     loaded at the first text. Raises ModelMissing or ConfigError."""
-    return SentenceTransformerEmbedder(
-        locate(settings.embedding_model), precision=settings.embedding_precision, threads=settings.embedding_threads
-    )
+    return _opened(settings.embedding_model, settings.embedding_precision, settings.embedding_threads)
+
+
+@lru_cache(maxsize=1)
+def _opened(model: str, precision: Precision, threads: int) -> Embedder:
+    return SentenceTransformerEmbedder(locate(model), precision=precision, threads=threads)

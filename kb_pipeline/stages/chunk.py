@@ -81,6 +81,7 @@ def make_chunks(
             progress=progress,
             keep_going=keep_going,
             batch_keys=BATCH_PAGES,
+            pages=source.table.count_rows(INDEXABLE),
         )
         return ChunkReport(tally_counts(tally), change_rows(stores, site_id, tally, STEP))
 

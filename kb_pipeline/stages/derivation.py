@@ -41,11 +41,12 @@ def run_sync(
     progress: Progress,
     keep_going: Callable[[], bool],
     batch_keys: int,
+    pages: int | None = None,
 ) -> Tally:
-    """Bring the sink in step with the source, and say how many pages are done after each batch."""
+    """Bring the sink in step with the source, and say after each batch how many of its `pages` are done."""
 
     def on_batch(tally: Tally) -> None:
-        progress(what, tally.unchanged + tally.added + tally.changed + tally.failed + tally.waiting, None)
+        progress(what, tally.unchanged + tally.added + tally.changed + tally.failed + tally.waiting, pages)
 
     return sync(
         source,

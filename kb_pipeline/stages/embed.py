@@ -17,6 +17,7 @@ from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import EmbeddingFailed
 from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
 from kb_pipeline.stages.report import Progress, StageReport, quiet
+from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, read_rows
 from kb_pipeline.store.lance_sync import LanceSink, LanceSource
 from kb_pipeline.store.schemas import CHUNKS, vectors_table
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 STEP: Final = "embed"
 BATCH_PAGES: Final = 32
+SLICE_TEXTS: Final = 64
 
 
 @dataclass(slots=True)
@@ -73,17 +75,18 @@ def embed_chunks(
         source = LanceSource(store.table(CHUNKS), row_key="chunk_id", order=("page_id", "ordinal"))
         table = store.ensure(spec)
         sink = LanceSink(table, spec, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
-        derive = _Derive(site_id, embedder, spec, _earlier_versions(table))
+        derive = _Derive(site_id, embedder, spec, _earlier_versions(table), progress)
         tally = run_sync(
             stores,
             source,
             sink,
             derive,
             recipe=Recipe(STEP, "1", {"model": embedder.identity}),
-            what="embedding chunks",
+            what="embedding pages",
             progress=progress,
             keep_going=keep_going,
             batch_keys=BATCH_PAGES,
+            pages=Indexing(stores.database).expected(site_id).pages,
         )
         counts = {"embedded": 0, "reused": 0, **tally_counts(tally), "seconds": round(derive.seconds, 3)}
         return EmbedReport(counts, change_rows(stores, site_id, tally, STEP))
@@ -102,11 +105,15 @@ def _earlier_versions(table: Table) -> list[Table]:
 class _Derive:
     """The derive of this stage's sync."""
 
-    def __init__(self, site_id: str, embedder: Embedder, spec: TableSpec, earlier: Sequence[Table]) -> None:
+    def __init__(
+        self, site_id: str, embedder: Embedder, spec: TableSpec, earlier: Sequence[Table], progress: Progress
+    ) -> None:
         self._site_id = site_id
         self._embedder = embedder
         self._schema = spec.schema.remove(spec.schema.get_field_index("mark"))
         self._earlier = earlier
+        self._progress = progress
+        self._embedded = 0
         self.seconds = 0.0
         """Spent in the model."""
 
@@ -153,13 +160,24 @@ class _Derive:
         unknown = {row["hash"]: row["plain"] for row in rows if row["hash"] not in known}
         if not unknown:
             return {}
+        # Texts of one length go together: little padding, and a progress bar that moves.
+        by_length = sorted(unknown, key=lambda value: len(unknown[value]))
+        embedded: dict[str, Vector] = {}
+        for start in range(0, len(by_length), SLICE_TEXTS):
+            hashes = by_length[start : start + SLICE_TEXTS]
+            embedded.update(zip(hashes, self._vectors([unknown[value] for value in hashes]), strict=True))
+            self._embedded += len(hashes)
+            self._progress("chunks embedded", self._embedded, None)
+        return embedded
+
+    def _vectors(self, texts: Sequence[str]) -> Vector:
         started = time.perf_counter()
-        vectors = self._embedder.embed(list(unknown.values()))
+        vectors = self._embedder.embed(texts)
         self.seconds += time.perf_counter() - started
-        if vectors.shape != (len(unknown), self._embedder.dimension):
-            message = f"the embedder gave vectors of shape {vectors.shape} for {len(unknown)} texts"
+        if vectors.shape != (len(texts), self._embedder.dimension):
+            message = f"the embedder gave vectors of shape {vectors.shape} for {len(texts)} texts"
             raise EmbeddingFailed(message)
-        return dict(zip(unknown, vectors, strict=True))
+        return vectors
 
     def _tokens(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector], reused: int) -> int:
         new = set(list(vectors)[reused:])

@@ -175,7 +175,9 @@ def _add_urls(stores: Stores, site_id: str, report: PublishReport) -> None:
 
 def _go_live(stores: Stores, site_id: str, table: Table) -> Publication:
     _point(table, LIVE_TAG, table.version)
-    generation = Indexing(stores.database).generation(site_id)
+    indexing = Indexing(stores.database)
+    generation = indexing.generation(site_id)
+    again = indexing.refresh_to_end(site_id) is None
     return stores.publications.publish(
         site_id,
         table_name=table.name,
@@ -183,7 +185,7 @@ def _go_live(stores: Stores, site_id: str, table: Table) -> Publication:
         generation=generation,
         rows=table.count_rows(),
         pages=count_pages(table),
-        reason=f"refresh {generation}",
+        reason=f"derived again from refresh {generation}" if again else f"refresh {generation}",
         now=stores.now(),
     )
 

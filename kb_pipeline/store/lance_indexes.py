@@ -40,9 +40,13 @@ def update_indexes(table: Table) -> None:
             _index_text(table)
         if rows >= VECTOR_INDEX_ROWS and VECTOR_COLUMN not in names:
             _index_vectors(table)
-        if unindexed_rows(table):
-            table.to_lance().optimize.optimize_indices()
-            table.checkout_latest()
+        _cover_all_rows(table)
+
+
+def _cover_all_rows(table: Table) -> None:
+    if unindexed_rows(table):
+        table.to_lance().optimize.optimize_indices()
+        table.checkout_latest()
 
 
 def unindexed_rows(table: Table) -> int:
@@ -66,10 +70,12 @@ def tidy(store: SiteStore, names: Collection[str], *, keep_untagged: timedelta =
 
 
 def _join_files(table: Table) -> None:
-    """Files that parts of a vector index tell apart are never joined, so that index is built again afterwards."""
+    """Lance joins only files that the same parts of an index cover: the full-text index is brought up to date first,
+    and a vector index, which grows by parts, is built again afterwards."""
     for index in list(table.list_indices()):
         if index.columns == [VECTOR_COLUMN]:
             table.drop_index(index.name)
+    _cover_all_rows(table)
     compact(table)
     table.checkout_latest()
 
