@@ -26,9 +26,7 @@ def check_site_id(site_id: str) -> str:
     Dagster mishandles commas, slashes and brackets in partition keys, and the id is a folder name too.
     """
     if not _SITE_ID.fullmatch(site_id):
-        message = (
-            f"site id {site_id!r} is not a slug: use 1 to 63 of a-z, 0-9 and '-', starting with a letter or digit"
-        )
+        message = f"site id {site_id!r} is not a slug: use 1 to 63 of a-z, 0-9 and '-', starting with a letter or digit"
         raise InvalidSiteId(message)
     return site_id
 

