@@ -116,13 +116,13 @@ class Database:
         """Every row as of the first `next`, STREAM_ROWS at a time, whatever is committed meanwhile.
 
         The cursor is WITH HOLD: the server keeps the result, and no transaction stays open while a run
-        spends hours between two rows. A stream has a connection of its own until it ends or is closed.
+        spends hours between two rows. A stream has a connection of its own until it ends or is closed, but one
+        that is begun inside a transaction is part of it: it sees what was written there, and ends with it.
         """
         self._stream_number += 1
-        with unavailable(self.address), self._pool.connection() as connection:
-            cursor = connection.cursor(
-                f"stream_{self._stream_number}", row_factory=row_factory(row_type), withhold=True
-            )
+        name, withhold = f"stream_{self._stream_number}", self._in_transaction.get() is None
+        with self._connection() as connection:
+            cursor = connection.cursor(name, row_factory=row_factory(row_type), withhold=withhold)
             cursor.itersize = STREAM_ROWS
             with cursor:
                 cursor.execute(query.sql, params)

@@ -356,6 +356,25 @@ def test_a_single_page_is_its_own_list(stores, settings, server):
     assert set(site.kept()) == {"/search?q=x"}
 
 
+def test_a_single_page_is_kept_when_it_is_found_again_whatever_its_address_looks_like(stores, settings, server):
+    site = Site(stores, settings, server, SourceType.URL, "/search?q=x")
+    site.discover()
+    approve(stores, settings, SITE, pages=1, by="test")
+    site.publish("/search?q=x")
+    assert site.discover().excluded_by_reason == {}
+    assert set(site.kept()) == {"/search?q=x"}
+
+
+def test_a_page_that_is_listed_and_no_longer_wanted_counts_once(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/old")
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=100, by="test")
+    site.publish("/a", "/old")
+    stores.sites.set_options(SITE, SiteOptions(exclude=("/old",)))
+    assert site.discover().excluded_by_reason == {"matches the site's exclude pattern /old": 1}
+
+
 def test_an_index_within_an_index_and_loops_are_not_followed(stores, settings, server):
     server.pages |= {
         "/sitemap.xml": index(server, "/sitemap.xml", "/one.xml", "/deep.xml", "/missing.xml"),

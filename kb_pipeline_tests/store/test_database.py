@@ -88,6 +88,23 @@ def test_a_stream_shows_the_state_at_its_start_and_holds_no_transaction_open(dat
     assert [first.page_id, *(page.page_id for page in rest)] == [f"{i:024x}" for i in range(5000)]
 
 
+def test_a_stream_within_a_transaction_sees_what_the_transaction_wrote(database):
+    sites, pages = Sites(database), Pages(database)
+    with database.transaction():
+        sites.add("s", "https://s.example/")
+        found = [Discovered(f"{i:024x}", f"https://s.example/{i}", PageSource.SITEMAP) for i in range(3000)]
+        pages.record_discovered("s", 1, found, NOW)
+        stream = pages.stream("s")
+        seen = [next(stream).page_id]
+        pages.record_discovered("s", 1, [Discovered("f" * 24, "https://s.example/f", PageSource.SITEMAP)], NOW)
+        seen += [page.page_id for page in stream]
+        left_open = pages.stream("s")
+        next(left_open)
+    left_open.close()
+    assert seen == [page.page_id for page in found]
+    assert database.require(COUNT, int) == 1
+
+
 def test_streams_give_their_connection_back_when_they_are_dropped(database):
     for _ in range(50):
         stream = database.stream(NUMBERS, int, most=10_000)
