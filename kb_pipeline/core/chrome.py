@@ -6,9 +6,13 @@ Conservative where the only sign is a class name: such a block goes only when it
 from __future__ import annotations
 
 import re
-from typing import Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, names
+from kb_pipeline.core.html_tree import Node, measure, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DROPPED_TAGS: Final = names(
     "applet area audio base canvas datalist dialog embed frame frameset head iframe input link map meta meter nav"
@@ -27,42 +31,78 @@ _NOTE_NAMES: Final = re.compile(
 _STREAMED: Final = re.compile(r"[SB]:[0-9a-f]+")
 _UNFOLDS: Final = re.compile(r"tab|accordion|collaps|expand|faq|panel|toggle|content|slide|carousel|answer")
 _CONSENT: Final = re.compile(
-    r"onetrust|cookiebot|cybotcookie|usercentrics|didomi|osano|iubenda|borlabs|complianz|cmplz|klaro|truste|qc-cmp|"
-    r"sp_message|cky-|cc-window|gdpr|cookie[-_]?(?:banner|consent|notice|bar|law|popup|modal|message|policy|overlay|info|"
-    r"disclaimer|alert|warning|dialog|settings|preferences|notification|hint|wrapper|container)|consent[-_]?(?:banner|manager|"
-    r"popup|modal|overlay|dialog|layer|bar)|eu-cookie|cookies?$"
+    r"onetrust|cookiebot|cybotcookie|usercentrics|didomi|osano|iubenda|borlabs|complianz|cmplz|klaro|truste|qc-cmp"
+    r"|sp_message|(?:^|\s)cky-|cc-window|gdpr|eu-cookie|cookies?$"
+    r"|cookie[-_]?(?:banner|consent|notice|bar|law|popup|modal|message|policy|overlay|info|disclaimer|alert|warning|dialog"
+    r"|settings|preferences|notification|hint|wrapper|container)"
+    r"|consent[-_]?(?:banner|manager|popup|modal|overlay|dialog|layer|bar)"
 )
 _BREADCRUMBS: Final = re.compile(r"breadcrumb|bread-crumb|crumbtrail")
-# Words of class names that mark small furniture around and inside content.
-_FURNITURE: Final = names(
-    "addthis addtoany adsbygoogle advert advertisement advertising ads backtotop breadcrumbs byline disqus donate"
-    " dropdown editpage feedback flyout hamburger intercom jumplinks masthead megamenu menu modal nav navbar"
-    " navigation newsletter offcanvas outbrain pager pagination paging popup prevnext promo promoted promotion"
-    " recommended recommendations related rss share sharedaddy sharing shares sidebar signup skip skiplink social"
-    " socials sponsor sponsored subscribe subscription taboola toc toolbar topbar widget widgets ad copyright footer"
-    " upsell crosssell popular trending login signin cart minicart searchform backlinks tags tagcloud metadata"
-    " printonly utility filters facets"
+# Words of class names that mark what leads away from the page or acts on it,
+_NAVIGATION: Final = names(
+    "addthis addtoany adsbygoogle ad ads advert advertisement advertising backlinks backtotop breadcrumbs cart"
+    " copyright disqus donate dropdown editpage feedback flyout footer hamburger intercom jumplinks login masthead"
+    " megamenu menu minicart modal nav navbar navfooter navheader navigation offcanvas outbrain pager pagination"
+    " paging popup prevnext printonly rss searchform share sharedaddy shares sharing signin signup skip skiplink"
+    " social socials sponsor sponsored subscribe subscription taboola toolbar topbar"
 )
-_FURNITURE_PAIRS: Final = re.compile(
-    r"side-?bar|sr-only|screen-?reader|visually-?hidden|assistive|skip-(?:link|to|nav)|table-of-contents|back-to-top|edit-(?:this|page|on|link)|"
-    r"was-this|page-nav|post-nav|nav-links|pagination|also-like|more-(?:articles|posts|stories|from)|read-next|"
-    r"recently-viewed|you-may|author-(?:box|bio)|share-|social-|site-(?:header|footer|nav|info)|global-(?:header|footer|nav)|"
-    r"page-footer|cross-sell|up-sell|announcement-bar|promo-bar|top-bar|wp-block-latest|entry-footer|post-footer"
+_NAVIGATION_PAIRS: Final = re.compile(
+    r"sr-only|screen-?reader|visually-?hidden|assistive|skip-(?:link|to|nav)|back-to-top|edit-(?:this|page|on|link)"
+    r"|was-this|page-nav|post-nav|nav-links|pagination|share-|social-|(?:site|global)-(?:header|footer|nav|info)"
+    r"|page-footer|announcement-bar|promo-bar|top-bar|entry-footer|post-footer"
 )
-_NEVER_FURNITURE: Final = names("h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
+# and of what stands beside the content, or is it: a page may be nothing but a table of contents.
+_COMPANIONS: Final = names(
+    "byline crosssell facets filters metadata newsletter popular promo promoted promotion recommendations recommended"
+    " related sidebar tagcloud tags toc trending upsell utility widget widgets"
+)
+_COMPANION_PAIRS: Final = re.compile(
+    r"side-?bar|table-of-contents|also-like|more-(?:articles|posts|stories|from)|read-next|recently-viewed|you-may"
+    r"|author-(?:box|bio)|cross-sell|up-sell|wp-block-latest"
+)
+_NEVER_FURNITURE: Final = names("html body main h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
+_NEARBY: Final = 24
+"""Ancestors that are looked at."""
 _ONLY_LINKS: Final = 0.5
 _SMALL: Final = 200
+_TINY: Final = 40
+ENOUGH_LETTERS: Final = 170
+"""About 200 characters with their spaces: with less, a page says next to nothing."""
+_MARKED: Final = frozenset({"class", "id", "role"})
 _MINOR_SHARE: Final = 0.3
 
 
 def strip_chrome(document: Node) -> None:
-    """Take the chrome out of a measured document, in place. Measure again afterwards."""
+    """Take the chrome out of a measured document, in place, and measure what is left.
+
+    What only a companion's class name speaks against stays when without it the page says next to nothing.
+    """
+    _strip(document, _is_chrome)
+    measure(document)
+    undo = _strip(document, _is_companion)
+    if not undo:
+        return
+    dropped = sum(letters for _, _, letters in undo)
+    if document.letters - dropped < min(ENOUGH_LETTERS, document.letters):
+        for node, children, _ in undo:
+            node.children = children
+    measure(document)
+
+
+def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple[Node, list[Node | str], int]]:
+    """Drop what `is_chrome` says. Returns each changed element with its old children and the letters it lost."""
     page = document.letters
+    changed = []
     stack = [document]
     while stack:
         node = stack.pop()
-        node.children = [child for child in node.children if isinstance(child, str) or not _is_chrome(child, page)]
+        dropped = [child for child in node.children if isinstance(child, Node) and is_chrome(child, page)]
+        if dropped:
+            changed.append((node, node.children, sum(child.letters for child in dropped)))
+            gone = set(map(id, dropped))
+            node.children = [child for child in node.children if id(child) not in gone]
         stack.extend(child for child in node.children if isinstance(child, Node))
+    return changed
 
 
 def _is_chrome(node: Node, page: int) -> bool:
@@ -70,12 +110,18 @@ def _is_chrome(node: Node, page: int) -> bool:
     if tag in {"html", "body", "main"}:
         return False
     if tag in _DROPPED_TAGS or _is_hidden(node, page):
-        return True
+        # A <nav> that was never closed has swallowed the page.
+        return tag != "nav" or node.letters <= page / 2 or node.link_letters > node.letters * _ONLY_LINKS
     special = _SPECIAL_TAGS.get(tag)
     if special is not None and special(node, page):
         return True
-    attributes = node.attributes
-    return bool(attributes) and (_has_dropped_role(node, page) or _is_named_chrome(node, page))
+    if not node.attributes or (_MARKED.isdisjoint(node.attributes) and "aria-label" not in node.attributes):
+        return False
+    return _has_dropped_role(node, page) or _is_named_chrome(node, page)
+
+
+def _is_companion(node: Node, page: int) -> bool:
+    return _is_furniture(node, page, _COMPANIONS, _COMPANION_PAIRS)
 
 
 def _is_hidden(node: Node, page: int) -> bool:
@@ -101,29 +147,38 @@ def _has_dropped_role(node: Node, page: int) -> bool:
 
 def _is_named_chrome(node: Node, page: int) -> bool:
     written = node.names()
-    letters = node.letters
     if _CONSENT.search(written):
-        return letters <= page * 0.6 and "h1" not in node.holds
-    if letters > page * _MINOR_SHARE or "h1" in node.holds:
+        return node.letters <= page * 0.6 and "h1" not in node.holds
+    if _BREADCRUMBS.search(written) and "h1" not in node.holds:
+        return node.letters < 2 * _SMALL
+    return _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS)
+
+
+def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Pattern[str]) -> bool:
+    """Whether an element is named so, and is also small or mostly links, and a minor part of the page."""
+    attributes = node.attributes
+    if not attributes or node.tag in _NEVER_FURNITURE or ("class" not in attributes and "id" not in attributes):
         return False
-    if _BREADCRUMBS.search(written):
-        return letters < 2 * _SMALL
-    if node.tag in _NEVER_FURNITURE or not (_FURNITURE & node.words() or _FURNITURE_PAIRS.search(written)):
+    letters = node.letters
+    if letters > max(page * _MINOR_SHARE, _TINY) or "h1" in node.holds:
         return False
-    return letters <= _SMALL or node.link_letters > letters * _ONLY_LINKS
+    if letters > _SMALL and node.link_letters <= letters * _ONLY_LINKS:
+        return False
+    return bool(words & node.words() or pairs.search(node.names()))
 
 
 def _is_framing_header(node: Node, page: int) -> bool:
     """Whether a `<header>` is the site's. One that heads a card or post stays: it names what follows."""
     if node.get("role") == "banner" or "nav" in node.holds or not _HEADINGS & node.holds:
         return node.letters <= page / 2
-    if any(above.tag in _CONTENT_HOLDERS or _CARD_WORDS & above.words() for above in node.ancestors()):
+    above = list(islice(node.ancestors(), _NEARBY))
+    if any(holder.tag in _CONTENT_HOLDERS for holder in above) or any(_CARD_WORDS & card.words() for card in above[:4]):
         return False
     return "h1" not in node.holds
 
 
 def _is_framing_footer(node: Node, page: int) -> bool:
-    in_quote = any(above.tag == "blockquote" for above in node.ancestors())
+    in_quote = any(above.tag == "blockquote" for above in islice(node.ancestors(), _NEARBY))
     return not in_quote and node.letters <= page / 2
 
 

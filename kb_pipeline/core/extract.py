@@ -89,7 +89,6 @@ def _extract_document(document: Node, url: str, bot_token: str, *, cut: bool) ->
     metadata = read_metadata(document, url, bot_token)
     letters = document.letters
     strip_chrome(document)
-    measure(document)
     chosen = choose_main(document)
     markdown = write_markdown(chosen, metadata.base_url)
     if markdown.characters < MIN_TEXT_CHARACTERS < len(metadata.structured_text):

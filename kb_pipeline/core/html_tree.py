@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 400
 """Elements further down are not made; their text goes to the deepest element that was."""
-MAX_EVENTS: Final = 500_000
+MAX_EVENTS: Final = 300_000
 """Tags and pieces of text that are read. Hundreds of times what a long page has; a second or two of work."""
 MAX_ATTRIBUTES: Final = 64
 
@@ -205,6 +205,6 @@ def measure(root: Node) -> None:
                     holds |= child.holds
                 if child.tag in MEASURED_TAGS and child.tag not in holds:
                     holds |= {child.tag}
-        node.letters = letters
+        node.letters = letters if node.tag not in _UNREAD else 0
         node.link_letters = letters if node.tag == "a" else linked
         node.holds = holds

@@ -5,15 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from kb_pipeline.core.chrome import ENOUGH_LETTERS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kb_pipeline.core.html_tree import Node
 
-ENOUGH_LETTERS: Final = 170
-"""About 200 characters with their spaces: a smaller guess is no guess."""
-ENOUGH_SHARE: Final = 0.1
-"""A guess with less of the page's text is not trusted."""
+MAIN_SHARE: Final = 0.2
+"""A guess with less of the page's text is not trusted: of what calls itself main,"""
+ARTICLE_SHARE: Final = 0.1
+"""of an article,"""
+NAMED_SHARE: Final = 0.3
+"""of what has only a class name to speak for it."""
+_OUTWEIGHS: Final = 0.5
+_MOST_ARTICLES: Final = 500
+_NAMED_TAGS: Final = frozenset({"div", "section", "td"})
 _CONTENT_NAMES: Final = re.compile(
     r"(?:^|\s)(?:content|main|main-?content|page-?content|post-?content|entry-?content|article-?body|article-?content|markdown-?body"
     r"|post-?body|content-?body|mw-parser-output|documentation|document|rst-content|body-?content|content-?main|primary)(?:\s|$)"
@@ -23,25 +30,51 @@ _CONTENT_NAMES: Final = re.compile(
 def choose_main(document: Node) -> list[Node]:
     """The nodes that hold the content of a measured, stripped document; the body when no guess holds enough."""
     body = next((node for node in document.iter() if node.tag == "body"), document)
-    for candidates in _candidates(body):
-        best = max(candidates, key=lambda node: node.letters, default=None)
-        if best is not None and best.letters >= ENOUGH_LETTERS and best.letters >= body.letters * ENOUGH_SHARE:
-            return _with_title(best, body)
+    marked = _Marked(body)
+    guesses = (
+        (_largest(marked.mains), MAIN_SHARE),
+        (_articles(marked.articles), ARTICLE_SHARE),
+        (_largest(marked.named), NAMED_SHARE),
+    )
+    for guess, share in guesses:
+        if guess is not None and guess.letters >= ENOUGH_LETTERS and guess.letters >= body.letters * share:
+            return _with_title(guess, body)
     return [body]
 
 
-def _candidates(body: Node) -> Sequence[list[Node]]:
-    mains: list[Node] = []
-    articles: list[Node] = []
-    named: list[Node] = []
-    for node in body.iter():
-        if node.tag == "main" or node.get("role") == "main":
-            mains.append(node)
-        elif node.tag == "article" or node.get("itemprop") == "articleBody":
-            articles.append(node)
-        elif node.attributes and node.tag in {"div", "section", "td"} and _CONTENT_NAMES.search(node.names()):
-            named.append(node)
-    return mains, articles, named
+class _Marked:
+    """The elements that a page marks as its content."""
+
+    def __init__(self, body: Node) -> None:
+        self.mains: list[Node] = []
+        self.articles: list[Node] = []
+        self.named: list[Node] = []
+        for node in body.iter():
+            if node.tag == "main" or node.get("role") == "main":
+                self.mains.append(node)
+            elif node.tag == "article" or node.get("itemprop") == "articleBody":
+                self.articles.append(node)
+            elif node.attributes and node.tag in _NAMED_TAGS and _CONTENT_NAMES.search(node.names()):
+                self.named.append(node)
+
+
+def _largest(nodes: Sequence[Node]) -> Node | None:
+    return max(nodes, key=lambda node: node.letters, default=None)
+
+
+def _articles(articles: Sequence[Node]) -> Node | None:
+    """The article that outweighs all others; of articles that are alike, as in a list of posts, what holds them."""
+    articles = articles[:_MOST_ARTICLES]
+    largest = _largest(articles)
+    if largest is None:
+        return None
+    inside = set(articles)
+    outermost = [node for node in articles if inside.isdisjoint(node.ancestors())]
+    if largest.letters >= sum(node.letters for node in outermost) * _OUTWEIGHS:
+        return largest
+    around = [list(node.ancestors()) for node in outermost]
+    shared = set(around[0]).intersection(*around[1:])
+    return next((node for node in around[0] if node in shared), largest)
 
 
 def _with_title(chosen: Node, body: Node) -> list[Node]:

@@ -13,7 +13,7 @@ from kb_pipeline.core.html_tree import Node, measure, names
 from kb_pipeline.core.markdown_anchors import HEADINGS, SectionAnchors, without_permalinks
 from kb_pipeline.core.markdown_code import code_language, code_text
 from kb_pipeline.core.markdown_inline import HARD_BREAK, InlineText, clean, destination, escape
-from kb_pipeline.core.markdown_tables import is_data_table, read_rows, write_table
+from kb_pipeline.core.markdown_tables import is_data_table, is_title_row, read_rows, write_table
 from kb_pipeline.core.markdown_tabs import TabNames
 from kb_pipeline.core.markdown_writer import Blocks, Container
 from kb_pipeline.core.urls import resolve
@@ -198,7 +198,7 @@ class _Walk:
 
     def _preformatted(self, node: Node) -> Callable[[], None]:
         self.flush()
-        code = code_text(node)
+        code = code_text(node)[: 2 * self._limit]
         if code.strip():
             self.blocks.fence(clean_code(code), code_language(node))
         return _DONE
@@ -208,8 +208,10 @@ class _Walk:
         rows = read_rows(node)
         if not is_data_table(node, rows):
             return self.flush
-        caption = next((child for child in node.children if isinstance(child, Node) and child.tag == "caption"), None)
-        if caption is not None:
+        captions = [child for child in node.children if isinstance(child, Node) and child.tag == "caption"]
+        while len(rows) > 1 and is_title_row(rows):
+            captions += rows.pop(0).cells
+        for caption in captions:
             self.blocks.paragraph(*self._inline_of(caption.children))
         self.blocks.table(*write_table(rows, self._cell))
         return _DONE
@@ -277,8 +279,7 @@ class _Walk:
 
     def _tab_list(self, node: Node) -> Callable[[], None]:
         self.flush()
-        self._tabs.read(node)
-        return _DONE
+        return _DONE if self._tabs.read(node) else self.flush
 
     def _tab_panel(self, node: Node) -> Callable[[], None]:
         self.flush()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _LANGUAGE_NAME: Final = r"([a-z0-9][a-z0-9+#._-]{0,30})"
 _PREFIXED: Final = re.compile(
-    rf"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:?|sourcecode|code)[-:_ ]\s*{_LANGUAGE_NAME}(?=[\s;]|$)"
+    rf"(?:^|\s)(?:language|lang|highlight-source|highlight|brush|sourcecode|code)[-:_]\s*{_LANGUAGE_NAME}(?=[\s;]|$)"
 )
 _KNOWN: Final = names(
     "bash sh shell console python python3 py pycon javascript js jsx typescript ts tsx json yaml yml toml ini xml"
@@ -66,23 +66,27 @@ def _language_of(node: Node, *, named_only: bool) -> str:
 
 def _code_pieces(pre: Node) -> Iterator[str]:
     """Text in order, with a line break where only the lay-out makes one."""
-    at_line_start = True
+    lines = _Lines()
+    at_line_start, made_break = True, False
     stack: list[Node | str | None] = [pre]
     while stack:
         item = stack.pop()
         if item is None:
             if not at_line_start:
                 yield "\n"
-                at_line_start = True
+                at_line_start = made_break = True
         elif isinstance(item, str):
-            if item:
-                yield item
-                at_line_start = item.endswith("\n")
+            # A highlighter may keep the line break between the elements that are lines by themselves.
+            text = item.removeprefix("\n") if made_break else item
+            made_break = made_break and not item
+            if text:
+                yield text
+                at_line_start = text.endswith("\n")
         elif item.tag == "br":
             yield "\n"
             at_line_start = True
-        elif item.tag not in _SKIPPED and not _GUTTER.search(item.get("class").lower()):
-            if item is not pre and _is_line(item):
+        elif item is pre or (item.tag not in _SKIPPED and not _GUTTER.search(item.get("class").lower())):
+            if item is not pre and lines.include(item):
                 stack.append(None)
                 stack.extend(reversed(item.children))
                 stack.append(None)
@@ -90,26 +94,28 @@ def _code_pieces(pre: Node) -> Iterator[str]:
                 stack.extend(reversed(item.children))
 
 
-def _is_line(node: Node) -> bool:
-    """Whether the element is laid out as a line of its own."""
-    if node.tag in _BLOCKS:
-        return True
-    return (
-        node.tag in {"span", "code"}
-        and bool(_LINE_WORDS.search(node.get("class").lower()))
-        and _siblings_are_lines(node)
-    )
+class _Lines:
+    """Which elements are laid out as lines of their own. Of siblings alike, the parent is looked at once."""
+
+    def __init__(self) -> None:
+        self._parents: dict[int, bool] = {}
+
+    def include(self, node: Node) -> bool:
+        """Whether the element is such a line.
+
+        `<span class=line>` also wraps parts of a line, so without a second one beside it it is none.
+        """
+        if node.tag in _BLOCKS:
+            return True
+        if node.tag not in {"span", "code"} or node.parent is None or not _is_called_line(node):
+            return False
+        known = self._parents.get(id(node.parent))
+        if known is None:
+            siblings = (child for child in node.parent.children if isinstance(child, Node))
+            known = sum(map(_is_called_line, siblings)) > 1
+            self._parents[id(node.parent)] = known
+        return known
 
 
-def _siblings_are_lines(node: Node) -> bool:
-    """A highlighter that wraps every line either keeps the line breaks between the wrappers or leaves them to CSS.
-
-    `<span class=line>` also wraps *parts* of a line in others, so without a second such element it is no line.
-    """
-    parent = node.parent
-    if parent is None:
-        return False
-    lines = sum(
-        1 for child in parent.children if isinstance(child, Node) and _LINE_WORDS.search(child.get("class").lower())
-    )
-    return lines > 1
+def _is_called_line(node: Node) -> bool:
+    return bool(node.attributes) and bool(_LINE_WORDS.search(node.get("class").lower()))

@@ -109,10 +109,8 @@ class InlineText:
         if generation != self.generation or not "".join(self._parts[start + 1 :]).strip():
             return
         first = next(place for place in range(start + 1, len(self._parts)) if self._parts[place].strip())
-        self._parts[start] = before
-        if self._parts[first].startswith(" "):
-            self._parts[first] = self._parts[first].lstrip(" ")
-            self._parts[start] = f" {before}"
+        blank = any(self._parts[start + 1 : first])
+        self._parts[start:first] = [*[""] * (first - start - 1), f" {before}" if blank else before]
         self._parts.append(after)
 
     def has_text(self) -> bool:

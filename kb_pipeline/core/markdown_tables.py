@@ -56,6 +56,12 @@ def is_data_table(table: Node, rows: Sequence[Row]) -> bool:
     return not any(_NOT_IN_CELLS & cell.holds for row in rows for cell in row.cells)
 
 
+def is_title_row(rows: Sequence[Row]) -> bool:
+    """Whether the first row is one header cell over more than one column: a title, where others have a caption."""
+    first = rows[0]
+    return first.heads and len(first.cells) == 1 and len(rows[1].cells) > 1
+
+
 def write_table(rows: Sequence[Row], cell_text: Callable[[Node], tuple[str, int]]) -> tuple[list[str], int]:
     """Lines of a GitHub-flavoured Markdown table, and the visible characters in it.
 

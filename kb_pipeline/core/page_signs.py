@@ -213,8 +213,8 @@ _NOT_FOUND: Final = (
     rf"(?:{_THING} ?)?not found",
     (
         rf"(?:this |that |the |requested |your )*{_THING} (?:you .{{3,40}} )?"
-        r"(?:(?:was |is |could |can)?(?:not|n't) (?:be )?(?:found|available|exist)|cannot be found"
-        r"|does(?: not|n't) exist|(?:is |are )?no longer (?:available|exists?|active)|isn't (?:here|available)|missing"
+        r"(?:(?:(?:was|is|could|can|does)? ?not|(?:was|is|could|does)n't|can't) (?:be )?(?:found|available|exist)"
+        r"|(?:is |are )?no longer (?:available|exists?|active)|isn't (?:here|available)|missing"
         r"|(?:has|have) (?:been (?:removed|deleted|moved|discontinued|filled)|expired|moved))"
     ),
     "(?:we )?(?:can(?:no|')?t|could(?:n't| not)|(?:are|were) unable to) find (?:that|the|this|what|your) ?.{0,40}",

@@ -6,17 +6,19 @@ no text stands beside them. Taking content for an error removes it from the inde
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from kb_pipeline.core import page_signs as signs
-from kb_pipeline.core.html_tree import Node, measure, parse_html
+from kb_pipeline.core.html_tree import measure, parse_html
+from kb_pipeline.core.page_facts import PageFacts
 from kb_pipeline.model import PageState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import re
+    from collections.abc import Mapping
+
+    from kb_pipeline.core.html_tree import Node
 
 MUCH_PROSE: Final = 1_000
 """Letters outside links and page frame from which on a page is content, whatever it says."""
@@ -25,13 +27,6 @@ LITTLE_PROSE: Final = 450
 HARDLY_ANY: Final = 250
 """Letters up to which a sentence anywhere in the text may decide."""
 NO_PROSE: Final = 60
-_NEVER_TEXT: Final = frozenset({"head", "option", "script", "style", "svg", "template", "textarea"})
-_FRAME: Final = frozenset({"aside", "footer", "nav", "noscript"})
-_FRAME_ROLES: Final = frozenset({"banner", "contentinfo", "navigation"})
-_HEADLINES: Final = frozenset({"h1", "h2", "h3", "h4", "legend"})
-_TITLE_PARTS: Final = re.compile("\\s+[|\u2013\u2014\u00b7\u2022-]\\s+|\\s*[|\u00bb]\\s*|:\\s+")
-_MARKS_READ: Final = 300_000
-_TEXT_READ: Final = 4_000
 
 
 def classify(status: int, headers: Mapping[str, str], html: str, url: str, document: Node | None = None) -> PageState:
@@ -45,145 +40,12 @@ def classify(status: int, headers: Mapping[str, str], html: str, url: str, docum
     if document is None:
         document, _ = parse_html(html)
         measure(document)
-    page = _Page.of(document, html, url)
+    page = PageFacts.of(document, html, url)
     if by_status is not PageState.OK:
         return _of_refusal(by_status, status, headers, page)
     if page.prose >= MUCH_PROSE:
         return PageState.OK
     return _of_sparse_page(headers, page)
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """What the rules look at."""
-
-    url: str
-    marks: str
-    """The HTML itself: what vendors write stands in scripts and attributes."""
-    headlines: tuple[str, ...]
-    """Parts of the title, and headings, in lower case."""
-    text: str
-    """Beginning of the text outside of navigation and footer, in lower case."""
-    all_letters: int
-    """Letters of the whole page, its frame and hidden parts included."""
-    letters: int
-    prose: int
-    """Letters of that text which are not links."""
-    fields: frozenset[str]
-    """Types of input fields outside of navigation and footer, and "button" where there is one."""
-    actions: str
-    noscript: str
-    refreshes: bool
-    scripts: int
-
-    @classmethod
-    def of(cls, document: Node, html: str, url: str) -> _Page:
-        content = _Content()
-        for node, framed in _walk(document):
-            content.see(node, framed=framed)
-        text = _plain("".join(content.text))
-        letters = content.letters
-        return cls(
-            url=url,
-            marks=html[:_MARKS_READ],
-            headlines=tuple(content.headlines),
-            text=text[:_TEXT_READ],
-            all_letters=document.letters,
-            letters=letters,
-            prose=letters - content.link_letters,
-            fields=frozenset(content.fields),
-            actions=" ".join(content.actions).lower()[:_TEXT_READ],
-            noscript=" ".join(content.noscript).lower()[:_TEXT_READ],
-            refreshes=content.refreshes,
-            scripts=content.scripts,
-        )
-
-    def says(self, words: re.Pattern[str], most: int) -> bool:
-        """Whether the page is this sparse, and has the words in its text."""
-        return self.prose <= most and bool(words.search(self.text))
-
-    def is_headed(self, words: re.Pattern[str], most: int) -> bool:
-        """Whether the page is this sparse, and a headline has the words."""
-        return self.prose <= most and any(words.search(line) for line in self.headlines)
-
-
-class _Content:
-    """Collects in one pass over the tree what `_Page` holds."""
-
-    def __init__(self) -> None:
-        self.text: list[str] = []
-        self.headlines: list[str] = []
-        self.fields: set[str] = set()
-        self.actions: list[str] = []
-        self.noscript: list[str] = []
-        self.letters = self.link_letters = self.scripts = 0
-        self.refreshes = False
-
-    def see(self, node: Node, *, framed: bool) -> None:
-        tag = node.tag
-        if tag == "title" and not self.headlines:
-            title = _plain(node.text())[:300]
-            self.headlines += [title, *(part for part in _TITLE_PARTS.split(title) if part)]
-        elif tag == "script":
-            self.scripts += 1
-        elif tag == "noscript":
-            self.noscript.append(node.text()[:_TEXT_READ])
-        elif tag == "meta" and node.get("http-equiv").lower() == "refresh":
-            self.refreshes = self.refreshes or bool(
-                re.match(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*\S", node.get("content"), re.IGNORECASE)
-            )
-        if framed:
-            return
-        if tag == "input":
-            self.fields.add(node.get("type").lower() or "text")
-            if node.get("name").lower() in {"loginfmt", "username", "login", "os_username"}:
-                self.fields.add("login")
-        elif tag == "button":
-            self.fields.add("button")
-            self.actions.append(node.text()[:200])
-        elif tag in _HEADLINES:
-            self.headlines.append(_plain(node.text())[:300])
-        self._take_text(node)
-
-    def _take_text(self, node: Node) -> None:
-        for child in node.children:
-            if isinstance(child, str):
-                self.text.append(child)
-                self.letters += sum(map(len, child.split()))
-            elif child.tag == "a":
-                self.link_letters += child.letters
-        self.text.append(" ")
-
-
-def _plain(text: str) -> str:
-    """As the signs are written: in lower case, with straight apostrophes and single blanks."""
-    return " ".join(text.lower().replace("\u2019", "'").split())
-
-
-def _walk(document: Node) -> Iterator[tuple[Node, bool]]:
-    """Every element in order, and whether it belongs to the page's frame."""
-    most = max(HARDLY_ANY, document.letters // 2)
-    stack: list[tuple[Node, bool]] = [(document, False)]
-    while stack:
-        node, framed = stack.pop()
-        yield node, framed
-        stack.extend(
-            (child, framed or child.tag in _NEVER_TEXT or (child.letters <= most and _is_frame(child)))
-            for child in reversed(node.children)
-            if isinstance(child, Node)
-        )
-
-
-def _is_frame(node: Node) -> bool:
-    """Whether an element frames the page or is not shown. One that holds most of the text is neither."""
-    if node.tag in _FRAME or (node.tag == "header" and "nav" in node.holds):
-        return True
-    attributes = node.attributes
-    return bool(attributes) and (
-        attributes.get("role") in _FRAME_ROLES
-        or "hidden" in attributes
-        or "display:none" in node.get("style").replace(" ", "")
-    )
 
 
 def _by_status(status: int) -> PageState:  # noqa: PLR0911 - a table
@@ -202,7 +64,7 @@ def _by_status(status: int) -> PageState:  # noqa: PLR0911 - a table
     return PageState.OK
 
 
-def _of_refusal(by_status: PageState, status: int, headers: Mapping[str, str], page: _Page) -> PageState:
+def _of_refusal(by_status: PageState, status: int, headers: Mapping[str, str], page: PageFacts) -> PageState:
     """A status that says no: perhaps a bot wall, which a browser may pass, stands behind it."""
     if _is_challenge(headers, page) or (
         status in {403, 429, 503} and page.prose < LITTLE_PROSE and signs.CAPTCHA_MARKS.search(page.marks)
@@ -215,14 +77,14 @@ def _of_refusal(by_status: PageState, status: int, headers: Mapping[str, str], p
     return by_status
 
 
-def _of_sparse_page(headers: Mapping[str, str], page: _Page) -> PageState:
+def _of_sparse_page(headers: Mapping[str, str], page: PageFacts) -> PageState:
     """A 2xx answer with little text. The order matters: walls first, for they quote what they hide."""
     if _is_challenge(headers, page):
         return PageState.CHALLENGE
     return next((state for state, applies in _RULES if applies(page)), None) or _of_empty_page(page)
 
 
-def _is_challenge(headers: Mapping[str, str], page: _Page) -> bool:
+def _is_challenge(headers: Mapping[str, str], page: PageFacts) -> bool:
     if page.prose >= MUCH_PROSE:
         return False
     if any(value.search(headers.get(name, "")) for name, value in signs.CHALLENGE_HEADERS if name in headers):
@@ -237,7 +99,7 @@ def _is_challenge(headers: Mapping[str, str], page: _Page) -> bool:
     )
 
 
-def _has_content_text(page: _Page) -> bool:
+def _has_content_text(page: PageFacts) -> bool:
     """Whether there is text that is neither a challenge's nor a request for JavaScript."""
     return (
         page.prose > HARDLY_ANY
@@ -246,13 +108,13 @@ def _has_content_text(page: _Page) -> bool:
     )
 
 
-def _is_soft_404(page: _Page) -> bool:
+def _is_soft_404(page: PageFacts) -> bool:
     if page.is_headed(signs.NOT_FOUND_HEADLINE, LITTLE_PROSE):
         return True
     return page.says(signs.NOT_FOUND_SENTENCE, HARDLY_ANY) and not page.fields & {"password"}
 
 
-def _is_login_wall(page: _Page) -> bool:
+def _is_login_wall(page: PageFacts) -> bool:
     asks = bool(page.fields & {"password", "login"})
     address = _host_and_path(page.url)
     named = page.is_headed(signs.LOGIN_WORDS, LITTLE_PROSE) or bool(
@@ -261,7 +123,7 @@ def _is_login_wall(page: _Page) -> bool:
     return asks and named and page.prose <= LITTLE_PROSE
 
 
-def _is_cookie_wall(page: _Page) -> bool:
+def _is_cookie_wall(page: PageFacts) -> bool:
     host, _ = _host_and_path(page.url)
     if signs.CONSENT_HOSTS.search(host) and page.prose <= MUCH_PROSE:
         return True
@@ -269,27 +131,27 @@ def _is_cookie_wall(page: _Page) -> bool:
     return worded and bool(signs.CONSENT_ACTIONS.search(page.actions)) and _opens_with(page, signs.CONSENT_WORDS)
 
 
-def _opens_with(page: _Page, words: re.Pattern[str]) -> bool:
+def _opens_with(page: PageFacts, words: re.Pattern[str]) -> bool:
     """Whether the words come first: a consent banner below an article is no wall."""
     match = words.search(page.text)
     return match is not None and match.start() <= HARDLY_ANY
 
 
-def _is_age_gate(page: _Page) -> bool:
+def _is_age_gate(page: PageFacts) -> bool:
     return page.is_headed(signs.AGE_WORDS, HARDLY_ANY) and bool(page.fields & {"button", "submit", "date", "number"})
 
 
-def _is_paywall(page: _Page) -> bool:
+def _is_paywall(page: PageFacts) -> bool:
     marked = bool(signs.PAYWALL_MARKS.search(page.marks))
     worded = page.says(signs.PAYWALL_WORDS, LITTLE_PROSE)
     return worded and (marked or page.prose <= HARDLY_ANY)
 
 
-def _is_redirect(page: _Page) -> bool:
+def _is_redirect(page: PageFacts) -> bool:
     return page.refreshes and page.prose <= HARDLY_ANY
 
 
-def _is_parked(page: _Page) -> bool:
+def _is_parked(page: PageFacts) -> bool:
     return page.is_headed(signs.PARKED_WORDS, LITTLE_PROSE) or (
         page.prose <= LITTLE_PROSE
         and bool(signs.PARKED_MARKS.search(page.marks))
@@ -297,19 +159,19 @@ def _is_parked(page: _Page) -> bool:
     )
 
 
-def _is_blocked(page: _Page) -> bool:
+def _is_blocked(page: PageFacts) -> bool:
     return page.says(signs.BLOCKED_WORDS, HARDLY_ANY) or page.is_headed(signs.BLOCKED_WORDS, HARDLY_ANY)
 
 
-def _is_rate_limit(page: _Page) -> bool:
+def _is_rate_limit(page: PageFacts) -> bool:
     return page.is_headed(signs.RATE_WORDS, HARDLY_ANY)
 
 
-def _is_unavailable(page: _Page) -> bool:
+def _is_unavailable(page: PageFacts) -> bool:
     return page.is_headed(signs.UNAVAILABLE_WORDS, HARDLY_ANY)
 
 
-def _of_empty_page(page: _Page) -> PageState:
+def _of_empty_page(page: PageFacts) -> PageState:
     """Without text, what else is there: scripts that would write some, or nothing."""
     asks_for_script = bool(signs.SHELL_WORDS.search(page.text))
     if page.prose <= HARDLY_ANY and asks_for_script and page.scripts:

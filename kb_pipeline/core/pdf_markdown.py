@@ -25,6 +25,8 @@ PAGE_LEVEL: Final = 6
 RUNNING_SHARE: Final = 0.6
 _RUNNING_PAGES: Final = 3
 _LINES_OF_A_FULL_PAGE: Final = 4
+_EDGE: Final = 2
+"""Lines at the top and at the foot of a page, as it is drawn, that may be a running head or a page number."""
 _BULLET: Final = re.compile(r"^[•▪◦‣●○■\uf0b7\x7f\u2013*-]\s+(?=\S)")
 _SENTENCE_END: Final = re.compile("[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\\]]?$")
 _SHORT_LINE: Final = 0.7
@@ -159,12 +161,16 @@ def _without_running_lines(pages: Sequence[Sequence[PdfLine]]) -> list[list[PdfL
     edges: Counter[str] = Counter()
     for lines in pages:
         if len(lines) >= _LINES_OF_A_FULL_PAGE:
-            edges.update({_pattern(lines[0]), _pattern(lines[-1])})
+            edges.update({_pattern(line) for line in (*lines[:_EDGE], *lines[-_EDGE:])})
     running = {pattern for pattern, count in edges.items() if count >= max(_RUNNING_PAGES, len(pages) * RUNNING_SHARE)}
     return [
-        [line for place, line in enumerate(lines) if place not in {0, len(lines) - 1} or _pattern(line) not in running]
+        [line for place, line in enumerate(lines) if not (_is_edge(place, lines) and _pattern(line) in running)]
         for lines in pages
     ]
+
+
+def _is_edge(place: int, lines: Sequence[PdfLine]) -> bool:
+    return place < _EDGE or place >= len(lines) - _EDGE
 
 
 def _pattern(line: PdfLine) -> str:
