@@ -52,7 +52,7 @@ def run_job(app: App, stores: Stores, job: str, site_id: str) -> Run:
         pass  # somebody at a shell is told at once that another run writes, where a run would wait and retry
     with instance_of(app.settings) as instance, app.output.progress() as progress:
         watcher = _Watcher(progress)
-        ended = run_here(build_definitions(app.settings), instance, job, site_id, watcher)
+        ended = run_here(build_definitions(app.settings), instance, stores.database, job, site_id, watcher)
     return Run(ended, watcher.stages)
 
 

@@ -1,19 +1,15 @@
 """What steps, checks and sensors are given: the settings, the open stores, and the way to the embedding model."""
 
-import os
-import socket
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Protocol
 
 import dagster as dg
 
 from kb_pipeline.embed import Embedder
+from kb_pipeline.orchestration.lost_runs import process_tag
 from kb_pipeline.settings import Settings
 from kb_pipeline.store.run_locks import hold_run_lock
 from kb_pipeline.store.stores import Stores
-
-PROCESS_TAG: Final = "kb/process"
-"""Tag of a run whose process holds the run's lock: machine and process id."""
 
 
 class EmbedderOpener(Protocol):
@@ -39,8 +35,7 @@ def stores_resource(settings: Settings) -> dg.ResourceDefinition:
                 yield opened
                 return
             with hold_run_lock(opened.database, run.run_id):
-                # After the lock: a tagged run without one is a run whose process is gone.
-                context.instance.add_run_tags(run.run_id, {PROCESS_TAG: f"{socket.gethostname()}:{os.getpid()}"})
+                context.instance.add_run_tags(run.run_id, process_tag())
                 yield opened
 
     return stores

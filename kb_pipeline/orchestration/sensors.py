@@ -12,12 +12,11 @@ from dagster import DagsterInstance, DagsterRunStatus, DefaultSensorStatus, Runs
 from kb_pipeline.model import Site, SiteState
 from kb_pipeline.orchestration import jobs
 from kb_pipeline.orchestration.attempts import MAX_ATTEMPTS, attempts_since, busy_sites, run_request
+from kb_pipeline.orchestration.lost_runs import end_lost_runs
 from kb_pipeline.orchestration.partitions import PARTITION_TAG, sites
-from kb_pipeline.orchestration.resources import PROCESS_TAG
 from kb_pipeline.orchestration.run_reason import why_run_failed
 from kb_pipeline.stages import lifecycle
 from kb_pipeline.store.reports import DueSite, Reports
-from kb_pipeline.store.run_locks import runs_without_lock
 from kb_pipeline.store.stores import Stores
 
 MOST_REQUESTS: Final = 25
@@ -87,20 +86,9 @@ def run_failure(context: dg.RunFailureSensorContext, stores: dg.ResourceParam[St
 
 @dg.sensor(minimum_interval_seconds=30, default_status=_RUNNING)
 def lost_runs(context: dg.SensorEvaluationContext, stores: dg.ResourceParam[Stores]) -> dg.SensorResult:
-    """Ends runs whose process is gone: killed with its code server, or with its machine. Until then such a run
-    would keep its site from ever running again, since one run a site is all there may be."""
-    started = context.instance.get_runs(filters=RunsFilter(statuses=[DagsterRunStatus.STARTED]))
-    held = {run.run_id: run for run in started if PROCESS_TAG in run.tags}
-    lost = runs_without_lock(stores.database, list(held)) if held else []
-    ended = []
-    for run_id in lost:
-        now = context.instance.get_run_by_id(run_id)
-        # The lock is given back a moment before the run's end is recorded.
-        if now is not None and now.status is DagsterRunStatus.STARTED:
-            process = held[run_id].tags[PROCESS_TAG]
-            context.instance.report_run_failed(now, f"The run's process ({process}) exited without a word.")
-            ended.append(run_id)
-    return dg.SensorResult(skip_reason=f"{len(held)} runs going on, {len(ended)} lost")
+    """Ends runs whose process is gone: killed with its code server, or with its machine."""
+    going, ended = end_lost_runs(context.instance, stores.database)
+    return dg.SensorResult(skip_reason=f"{going} runs going on, {ended} of them lost")
 
 
 def _site_requests(

@@ -3,7 +3,7 @@ import sys
 
 from dagster import DagsterRunStatus
 
-from kb_pipeline.orchestration.resources import PROCESS_TAG
+from kb_pipeline.orchestration.lost_runs import PROCESS_TAG
 from kb_pipeline.store.run_locks import hold_run_lock, runs_without_lock
 
 HOLD = """
