@@ -4,7 +4,7 @@ them takes what it needs as arguments."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from kb_pipeline.errors import ConfigError
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+LONGEST_DELAY_SECONDS: Final = 86_400
 
 
 def default_data_dir() -> Path:
@@ -81,6 +82,7 @@ class Settings(BaseSettings):
     retry_after_refresh_minutes: float = Field(
         default=60.0,
         gt=0,
+        le=1440,
         description="Wait before a page that stayed unreachable is retried by the `retry_due` sensor; doubled by"
         " each failure, at most a day.",
     )
@@ -115,15 +117,29 @@ class Settings(BaseSettings):
         default="INFO", description="Least level that is logged."
     )
 
-    @field_validator("allow_private", mode="before")
+    @field_validator("data_dir", mode="after")
     @classmethod
-    def _split_hosts(cls, value: object) -> object:
+    def _one_folder(cls, folder: Path) -> Path:
+        # Every process of a run must mean the same folder, wherever it was started.
+        return folder.expanduser().absolute()
+
+    @field_validator("data_uri", mode="after")
+    @classmethod
+    def _one_place(cls, uri: str) -> str:
+        return uri if not uri or "://" in uri else str(Path(uri).expanduser().absolute())
+
+    @field_validator("allow_private", "retry_delays_seconds", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("retry_delays_seconds", mode="before")
+    @field_validator("retry_delays_seconds", mode="after")
     @classmethod
-    def _split_seconds(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    def _sensible_delays(cls, delays: tuple[float, ...]) -> tuple[float, ...]:
+        if not all(0 <= delay <= LONGEST_DELAY_SECONDS for delay in delays):
+            message = f"each wait takes 0 to {LONGEST_DELAY_SECONDS:,} seconds"
+            raise ValueError(message)
+        return delays
 
     @property
     def lance_uri(self) -> str:
