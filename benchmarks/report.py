@@ -82,3 +82,7 @@ def megabytes(size: float) -> str:
 
 def listed(values: list[str], most: int = 5) -> str:
     return "; ".join(values[:most]) + (f"; and {len(values) - most} more" if len(values) > most else "")
+
+
+def shortened(text: str, most: int = 100) -> str:
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"

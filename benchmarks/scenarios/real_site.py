@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from benchmarks import tables
-from benchmarks.report import Line, count, expect, listed, megabytes
+from benchmarks.report import Line, count, expect, listed, megabytes, shortened
 from benchmarks.servers import Faults
 
 if TYPE_CHECKING:
@@ -271,8 +271,8 @@ def broken_deploy(life: Life) -> Iterator[Line]:
     yield Line(
         "broken deploy",
         f"all pages 404: {count(held, 'removal')} held, {count(len(hits), 'hit')} from search;"
-        f" {check[0]}: {check[1]!r}; the whole host 404: {count(len(still_hits), 'hit')}; {host_check[0]}:"
-        f" {host_check[1]!r}",
+        f" {check[0]}: {shortened(check[1])}; the whole host 404: {count(len(still_hits), 'hit')};"
+        f" {host_check[0]}: {shortened(host_check[1])}",
         {"held": held, "check": check, "host_check": host_check},
         expect(
             (held > 0, "no removal was held"),
