@@ -32,7 +32,31 @@ def prose(sentences: int, topic: str = "river") -> str:
 
 
 WORDS = st.sampled_from(
-    ["index", "table", "vacuum", "row", "snapshot", "anchor", "crawl", "delay", "canonical", "pg_restore", "max_wal_size", "naïve", "Überblick", "42", "e.g.", "中文", "กขค", "https://example.org/a_b?c=d", "`SELECT", "1`", "**bold**", "[link](https://example.org/x)", "supercalifragilistic"]
+    [
+        "index",
+        "table",
+        "vacuum",
+        "row",
+        "snapshot",
+        "anchor",
+        "crawl",
+        "delay",
+        "canonical",
+        "pg_restore",
+        "max_wal_size",
+        "naïve",
+        "Überblick",
+        "42",
+        "e.g.",
+        "中文",
+        "กขค",
+        "https://example.org/a_b?c=d",
+        "`SELECT",
+        "1`",
+        "**bold**",
+        "[link](https://example.org/x)",
+        "supercalifragilistic",
+    ]
 )
 SENTENCES = st.builds(
     lambda words, end: " ".join(words).capitalize() + end,
