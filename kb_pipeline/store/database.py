@@ -7,10 +7,10 @@ import contextlib
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-import psycopg
 from psycopg_pool import ConnectionPool
 
-from kb_pipeline.errors import StoreError, StoreUnavailable
+from kb_pipeline.errors import StoreError
+from kb_pipeline.store.connections import LIMITS, connect, unavailable
 from kb_pipeline.store.locks import hold_site_lock
 from kb_pipeline.store.migrations import migrate
 from kb_pipeline.store.postgres_urls import PostgresAddress
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
+    import psycopg
+
     from kb_pipeline.store.locks import SiteLock
     from kb_pipeline.store.named_queries import Query
 
 RowT = TypeVar("RowT")
 
-CONNECT_SECONDS: Final = 10
 POOL_CONNECTIONS: Final = 12
 """Enough for a run's streams (each holds one), its stages and the fetch workers, who queue for the rest."""
 STREAM_ROWS: Final = 2000
-KEEPALIVES: Final[dict[str, Any]] = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 
 class Database:
@@ -46,12 +46,11 @@ class Database:
     def open(cls, url: str, *, connections: int = POOL_CONNECTIONS) -> Self:
         """Connect to `url`. Raises StoreUnavailable (names the host and KB_POSTGRES_URL, never the password)."""
         address = PostgresAddress.parse(url)
-        with unavailable(address), psycopg.connect(address.conninfo, connect_timeout=CONNECT_SECONDS):
+        with unavailable(address), connect(address):
             pass
         pool: ConnectionPool[Any] = ConnectionPool(
             address.conninfo,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "kb_pipeline"}
-            | KEEPALIVES,
+            kwargs={"autocommit": True, "application_name": "kb_pipeline"} | LIMITS,
             min_size=1,
             max_size=connections,
             timeout=60,
@@ -162,16 +161,3 @@ class Database:
 
 def _configure(connection: psycopg.Connection[Any]) -> None:
     connection.adapters.register_dumper(str, StorableTextDumper)
-
-
-@contextlib.contextmanager
-def unavailable(address: PostgresAddress) -> Iterator[None]:
-    """Turn a lost, refused or full server into StoreUnavailable, and leave every other error alone."""
-    try:
-        yield
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        if address.password:
-            said = said.replace(address.password, "***")
-        message = f"PostgreSQL at {address.shown} (KB_POSTGRES_URL) is not available: {said}"
-        raise StoreUnavailable(message) from error

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import psycopg
 
 from kb_pipeline.errors import StoreError, StoreUnavailable
+from kb_pipeline.store.connections import connect
 from kb_pipeline.store.postgres_programs import hand_over, installed_version, run_program
 from kb_pipeline.store.postgres_urls import DEFAULT_DATABASE, PostgresAddress
 
@@ -131,7 +132,7 @@ def _answers(pgdata: Path) -> bool:
     deadline = time.monotonic() + START_SECONDS
     while (Path(address.host) / f".s.PGSQL.{PORT}").exists() and time.monotonic() < deadline:
         try:
-            psycopg.connect(address.conninfo, connect_timeout=10).close()
+            connect(address).close()
         except psycopg.OperationalError as error:
             said = str(error)
             if "FATAL" not in said:

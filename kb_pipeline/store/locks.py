@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psycopg
 
 from kb_pipeline.errors import SiteBusy, StoreUnavailable
+from kb_pipeline.store.connections import connect_to_hold
 from kb_pipeline.store.named_queries import named
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ _HOLDER: Final = named("site_lock_holder")
 _IS_HELD: Final = named("site_lock_is_held")
 
 _NAME_PREFIX: Final = "kb_pipeline writer: "
-# Both ends probe a silent connection: the server's side is what frees the lock of a machine that lost its power.
-_SERVER_OPTIONS: Final = (
-    "-c TimeZone=UTC -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-    " -c tcp_user_timeout=60000 -c idle_session_timeout=0"
-)
 
 
 class SiteLock:
@@ -56,16 +52,7 @@ class SiteLock:
 
 def hold_site_lock(address: PostgresAddress, site_id: str, holder: str) -> SiteLock:
     """Take the lock without waiting, or raise SiteBusy with the text its holder gave."""
-    connection: psycopg.Connection[Any] = psycopg.connect(
-        address.conninfo,
-        autocommit=True,
-        connect_timeout=10,
-        application_name=f"{_NAME_PREFIX}{holder}",
-        options=_SERVER_OPTIONS,
-        keepalives_idle=30,
-        keepalives_interval=10,
-        keepalives_count=3,
-    )
+    connection = connect_to_hold(address, f"{_NAME_PREFIX}{holder}")
     try:
         taken = connection.execute(_TAKE.sql, {"site_id": site_id}).fetchone()
         if taken is not None and taken[0]:

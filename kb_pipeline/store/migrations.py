@@ -11,6 +11,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from kb_pipeline.errors import SchemaTooNew, StoreError
+from kb_pipeline.store.connections import connect
 from kb_pipeline.store.named_queries import named, sql_folder
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def migrate(address: PostgresAddress, migrations: Sequence[Migration] | None = N
     an applied migration is not the one of this program any more.
     """
     known = list(read_migrations() if migrations is None else migrations)
-    with psycopg.connect(address.conninfo, autocommit=True, connect_timeout=10) as connection:
+    with connect(address) as connection:
         if not _missing(connection, known):
             return []
         connection.execute(_LOCK.sql)

@@ -4,11 +4,11 @@ whose process was killed."""
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import psycopg
 
-from kb_pipeline.store.database import CONNECT_SECONDS, KEEPALIVES, unavailable
+from kb_pipeline.store.connections import connect_to_hold, unavailable
 from kb_pipeline.store.named_queries import named
 
 if TYPE_CHECKING:
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 _TAKE: Final = named("run_lock_take")
 _WITHOUT_LOCK: Final = named("runs_without_lock")
 
-# The server's side of a connection ends when its machine has lost its power, not when the process is killed.
-_SERVER_OPTIONS: Final = (
-    "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 -c idle_session_timeout=0"
-)
-
 
 @contextlib.contextmanager
 def hold_run_lock(database: Database, run_id: str) -> Iterator[None]:
@@ -33,14 +28,7 @@ def hold_run_lock(database: Database, run_id: str) -> Iterator[None]:
     decides which of the two may write. Raises StoreUnavailable.
     """
     with unavailable(database.address):
-        connection: psycopg.Connection[Any] = psycopg.connect(
-            database.address.conninfo,
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            application_name=f"kb_pipeline run: {run_id}",
-            options=_SERVER_OPTIONS,
-            **KEEPALIVES,
-        )
+        connection = connect_to_hold(database.address, f"kb_pipeline run: {run_id}")
     try:
         with unavailable(database.address):
             connection.execute(_TAKE.sql, {"run_id": run_id})

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import errors, sql
 
 from kb_pipeline.errors import StoreUnavailable
-from kb_pipeline.store.database import unavailable
+from kb_pipeline.store.connections import connect, unavailable
 from kb_pipeline.store.named_queries import named
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def ensure_database(address: PostgresAddress) -> bool:
     Raises StoreUnavailable when the server is out of reach, or when this user may not create it.
     """
     try:
-        psycopg.connect(address.conninfo, connect_timeout=10).close()
+        connect(address).close()
     except psycopg.OperationalError as error:
         # A refused login has no SQLSTATE here, so that it is the server that is asked.
         if "does not exist" not in str(error):
@@ -64,7 +64,7 @@ def drop_database(address: PostgresAddress) -> None:
 
 
 def _maintenance(address: PostgresAddress) -> psycopg.Connection[tuple[object, ...]]:
-    return psycopg.connect(address.with_database(MAINTENANCE_DATABASE).conninfo, autocommit=True, connect_timeout=10)
+    return connect(address.with_database(MAINTENANCE_DATABASE))
 
 
 def _named_database(query: Query, database: str) -> sql.Composed:
