@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -126,7 +126,6 @@ class _HostTurn:
 
     politeness: Politeness
     host: _Host
-    waited: float = field(default=0.0)
 
     def answered(self, status: int, headers: Mapping[str, str], seconds: float) -> None:
         """Learn from an answer how the host does."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -27,8 +26,10 @@ log = structlog.get_logger(__name__)
 _MAX_REDIRECTS: Final = 5
 _MAX_BYTES: Final = 512 * 1024
 _LAST_GOOD_COPY: Final = timedelta(days=1)
-_ASK_AGAIN: Final = 60.0
-"""Seconds after which an origin that gave no answer is asked again."""
+_FRESH: Final = timedelta(days=1)
+"""A file is read anew after a day (RFC 9309 §2.4): a large site's refresh takes longer."""
+_ASK_AGAIN: Final = timedelta(minutes=1)
+"""When an origin that gave no answer is asked again."""
 _OK: Final = 200
 
 
@@ -100,12 +101,11 @@ class _Rules:
     robots: Robots
     sitemaps: tuple[str, ...]
     reason: str
-    read_at: float
-    """Monotonic seconds."""
+    read_at: datetime
 
 
 class RobotsGate:
-    """Verdicts for addresses, one request an origin. `token` is our product token, as in robots.txt groups."""
+    """Verdicts for addresses, one request a day and origin. `token` is our product token, as in robots.txt groups."""
 
     def __init__(  # the collaborators are the interface
         self,
@@ -140,12 +140,15 @@ class RobotsGate:
     async def _rules_of(self, origin: str) -> _Rules:
         async with self._locks.setdefault(origin, asyncio.Lock()):
             known = self._rules.get(origin)
-            stale = known is not None and known.access is RobotsAccess.UNAVAILABLE
-            if known is None or (stale and time.monotonic() - known.read_at > _ASK_AGAIN):
+            if known is None or self._is_stale(known):
                 known = self._rules[origin] = await self._read(origin)
                 if self._politeness is not None:
                     self._politeness.set_crawl_delay(origin, known.robots.crawl_delay(self._token))
             return known
+
+    def _is_stale(self, rules: _Rules) -> bool:
+        lasts = _ASK_AGAIN if rules.access is RobotsAccess.UNAVAILABLE else _FRESH
+        return self._now() - rules.read_at > lasts
 
     async def _read(self, origin: str) -> _Rules:
         url = f"{origin}/robots.txt"
@@ -156,7 +159,7 @@ class RobotsGate:
         if access is RobotsAccess.ALLOW_ALL:
             body = b""
         await asyncio.to_thread(self._files.put, origin, status or _OK, body, self._now())
-        return _parsed(access, body, url)
+        return self._parsed(access, body, url)
 
     async def _ask(self, url: str) -> tuple[int | None, bytes, str]:
         """Status (None: no answer), body, and what to say when the answer forbids all."""
@@ -176,11 +179,10 @@ class RobotsGate:
         stored = await asyncio.to_thread(self._files.get, origin)
         if stored is not None and self._now() - stored.fetched_at < _LAST_GOOD_COPY:
             log.info("crawl.robots_from_copy", origin=origin, why=why, fetched_at=stored.fetched_at.isoformat())
-            return _parsed(RobotsAccess.PARSE, stored.body, url)
+            return self._parsed(RobotsAccess.PARSE, stored.body, url)
         log.warning("crawl.robots_unavailable", origin=origin, why=why)
-        return _Rules(RobotsAccess.UNAVAILABLE, Robots.parse(b""), (), why, time.monotonic())
+        return _Rules(RobotsAccess.UNAVAILABLE, Robots.parse(b""), (), why, self._now())
 
-
-def _parsed(access: RobotsAccess, body: bytes, url: str) -> _Rules:
-    robots = Robots.parse(body)
-    return _Rules(access, robots, robots.sitemaps(url), "", time.monotonic())
+    def _parsed(self, access: RobotsAccess, body: bytes, url: str) -> _Rules:
+        robots = Robots.parse(body)
+        return _Rules(access, robots, robots.sitemaps(url), "", self._now())

@@ -1,7 +1,7 @@
 """robots.txt by origin, over real sockets: every status, redirects, and the copy of the last good file."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -64,6 +64,31 @@ def test_the_last_good_copy_serves_for_a_day_and_no_longer():
         late = verdicts(site, "/a", "/private", files=files, now=lambda: read_at + timedelta(hours=25))
     assert [verdict.access for verdict in soon] == [Access.ALLOWED, Access.FORBIDDEN]
     assert [verdict.access for verdict in late] == [Access.UNAVAILABLE, Access.UNAVAILABLE]
+
+
+@pytest.mark.parametrize(
+    ("first", "soon", "late"),
+    [(text(RULES), timedelta(hours=23), timedelta(hours=25)), (Reply(status=503), timedelta(), timedelta(minutes=2))],
+    ids=["a file", "no answer"],
+)
+def test_an_origin_is_asked_again_when_what_is_known_of_it_is_stale(first, soon, late):
+    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
+
+    async def run(site):
+        async with HttpClient(SETTINGS) as client:
+            gate = RobotsGate(
+                client, MemoryRobotsFiles(), token="KbBot", user_agent="KbBot/1.0", now=lambda: sum(clock[1:], clock[0])
+            )
+            before = await gate.verdict(site.url("/a"))
+            site.pages["/robots.txt"] = text("User-agent: *\nDisallow: /")
+            clock.append(soon)
+            assert (await gate.verdict(site.url("/a"))).access is before.access
+            clock.append(late - soon)
+            return await gate.verdict(site.url("/a"))
+
+    with LoopbackSite({"/robots.txt": first}) as site:
+        assert asyncio.run(run(site)).access is Access.FORBIDDEN
+        assert site.count("/robots.txt") == 2
 
 
 def test_five_redirects_are_followed_and_the_sixth_counts_as_no_file():
