@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 from kb_pipeline.core.patterns import PathPatterns
@@ -69,14 +70,14 @@ def check_address(settings: Settings, url: str) -> str:
 
 def check_options(options: SiteOptions) -> None:
     """Refuse options that would find no page, or never end. Raises ConfigError that names the option."""
-    for name in ("max_pages", "refresh_interval_hours"):
+    for name in ("max_pages", "refresh_interval_hours", "time_limit_minutes"):
         value = getattr(options, name)
-        if not value > 0:
+        if value is not None and not 0 < value < math.inf:
             message = f"{name}={value}: takes a number above 0"
             raise ConfigError(message)
     for name in ("max_depth", "removal_limit_pages", "request_gap_seconds", "auto_approve_pages"):
         value = getattr(options, name)
-        if value is not None and not value >= 0:
+        if value is not None and not 0 <= value < math.inf:
             message = f"{name}={value}: takes a number from 0 on"
             raise ConfigError(message)
     for name in ("removal_limit_share", "tolerated_thin_share"):

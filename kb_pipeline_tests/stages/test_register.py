@@ -55,12 +55,14 @@ def test_a_taken_id_and_a_taken_address_are_refused(stores, settings):
         SiteOptions(max_depth=-1),
         SiteOptions(removal_limit_share=1.5),
         SiteOptions(refresh_interval_hours=0),
+        SiteOptions(refresh_interval_hours=float("inf")),
+        SiteOptions(time_limit_minutes=0),
         SiteOptions(request_gap_seconds=float("nan")),
         SiteOptions(include=("",)),
     ],
 )
 def test_options_that_make_no_sense_are_refused_by_name(stores, settings, options):
-    with pytest.raises(ConfigError, match=r"max_|removal_|refresh_|request_|include"):
+    with pytest.raises(ConfigError, match=r"max_|removal_|refresh_|request_|time_limit|include"):
         register(stores, settings, "docs", "http://127.0.0.1/", options=options)
 
 
