@@ -20,15 +20,15 @@ from kb_pipeline.errors import StoreError
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.hops import Hops
-from kb_pipeline.fetch.politeness import Politeness, SharedClock
-from kb_pipeline.fetch.robots_gate import RobotsGate
 from kb_pipeline.model import Outcome
+from kb_pipeline.stages.site_session import open_gate, shared_politeness
 from kb_pipeline.stages.visit import Rules, Visit, ask, conclude, fault
 from kb_pipeline.store.frontier import DuePage, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kb_pipeline.fetch.robots_gate import RobotsGate
     from kb_pipeline.fetch.tiers import TiersFor
     from kb_pipeline.model import Site
     from kb_pipeline.settings import Settings
@@ -97,24 +97,11 @@ class Crawl:
                 await self._cancel()
 
     async def _open(self, stack: AsyncExitStack) -> tuple[Chain, RobotsGate]:
-        settings, options = self._settings, self._site.options
-        gap = settings.request_gap_seconds if options.request_gap_seconds is None else options.request_gap_seconds
-        politeness = Politeness(
-            SharedClock(self._stores.hosts),
-            gap=gap,
-            max_crawl_delay=settings.max_crawl_delay_seconds,
-            host_connections=settings.host_connections,
-        )
-        client = await stack.enter_async_context(HttpClient(settings, turns=politeness))
-        gate = RobotsGate(
-            client,
-            self._stores.robots_files,
-            token=settings.bot_token,
-            user_agent=settings.bot_user_agent,
-            politeness=politeness,
-        )
-        hops = Hops(gate, self._site.url, subdomains=options.subdomains)
-        return Chain(self._tiers_for(client, settings, hops)), gate
+        politeness = shared_politeness(self._stores, self._settings, self._site)
+        client = await stack.enter_async_context(HttpClient(self._settings, turns=politeness))
+        gate = open_gate(client, self._stores, self._settings, politeness)
+        hops = Hops(gate, self._site.url, subdomains=self._site.options.subdomains)
+        return Chain(self._tiers_for(client, self._settings, hops)), gate
 
     async def _work(self, deadline: float) -> None:
         while True:

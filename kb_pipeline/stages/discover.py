@@ -124,11 +124,9 @@ def add_links(stores: Stores, site: Site, generation: int, found: Sequence[Disco
         if row is not None and row.seen_generation >= generation:
             continue
         reason = scope.why_not(page.url, depth=page.depth)
-        if reason is None and row is not None and row.wanted_generation >= generation:
-            reason = None  # asked for already: it takes no further room
-        elif reason is None and room <= 0:
-            reason = over
-        elif reason is None:
+        is_asked_for = row is not None and row.wanted_generation >= generation
+        if reason is None and not is_asked_for:
+            reason = None if room > 0 else over
             room -= 1
         rows.append(replace(page, excluded_because=reason))
     return ledger.add_links(generation, rows, stores.now()) if rows else 0

@@ -72,6 +72,7 @@ def fetch_pages(
         )
         asyncio.run(crawl.run())
         if not report.stopped_early:
+            lock.assert_held()
             _settle(stores, site, frontier, report)
         report.seconds = time.monotonic() - started
         _record(stores, site_id, frontier, report)

@@ -1,4 +1,5 @@
-"""The connections of one discovery: a guarded client, the robots gate, and politeness with a small allowance."""
+"""What a site is asked with: its politeness and its robots gate, and the connections of one discovery, which have a
+small allowance."""
 
 from __future__ import annotations
 
@@ -44,6 +45,33 @@ class DiscoveryTurns:
         return (self._prompt if self._left >= 0 else self._patient).turn(url)
 
 
+def request_gap(settings: Settings, site: Site) -> float:
+    """Seconds between two requests to the site's host: its own option, else the setting."""
+    own = site.options.request_gap_seconds
+    return settings.request_gap_seconds if own is None else own
+
+
+def shared_politeness(stores: Stores, settings: Settings, site: Site) -> Politeness:
+    """Politeness that every run against the site's hosts shares."""
+    return Politeness(
+        SharedClock(stores.hosts),
+        gap=request_gap(settings, site),
+        max_crawl_delay=settings.max_crawl_delay_seconds,
+        host_connections=settings.host_connections,
+    )
+
+
+def open_gate(client: HttpClient, stores: Stores, settings: Settings, politeness: Politeness) -> RobotsGate:
+    """The robots gate under our own name. It tells `politeness` of each Crawl-delay."""
+    return RobotsGate(
+        client,
+        stores.robots_files,
+        token=settings.bot_token,
+        user_agent=settings.bot_user_agent,
+        politeness=politeness,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SiteSession:
     """What a discovery asks a site with."""
@@ -58,19 +86,9 @@ class SiteSession:
     @contextlib.asynccontextmanager
     async def open(cls, stores: Stores, settings: Settings, site: Site) -> AsyncIterator[SiteSession]:
         """A session that ends with the block."""
-        options = site.options
-        gap = settings.request_gap_seconds if options.request_gap_seconds is None else options.request_gap_seconds
-        delay = settings.max_crawl_delay_seconds
         prompt = Politeness(MemoryClock(), gap=0, max_crawl_delay=0, host_connections=CONNECTIONS)
-        patient = Politeness(
-            SharedClock(stores.hosts), gap=gap, max_crawl_delay=delay, host_connections=settings.host_connections
-        )
+        patient = shared_politeness(stores, settings, site)
         async with HttpClient(settings, turns=DiscoveryTurns(prompt, patient)) as client:
-            gate = RobotsGate(
-                client,
-                stores.robots_files,
-                token=settings.bot_token,
-                user_agent=settings.bot_user_agent,
-                politeness=patient,
-            )
-            yield cls(client, gate, Hops(gate, site.url, subdomains=options.subdomains), gap)
+            gate = open_gate(client, stores, settings, patient)
+            hops = Hops(gate, site.url, subdomains=site.options.subdomains)
+            yield cls(client, gate, hops, request_gap(settings, site))
