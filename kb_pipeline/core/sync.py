@@ -7,21 +7,23 @@ the number of keys. There is no cursor: the marks are the progress, and they are
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from kb_pipeline.core.ordered import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from kb_pipeline.core.fingerprints import Recipe
+    from kb_pipeline.core.ordered import Ordered
 
 ItemsT = TypeVar("ItemsT")
 ItemsT_co = TypeVar("ItemsT_co", covariant=True)
 RowsT = TypeVar("RowsT")
-KeyedT = TypeVar("KeyedT", bound="_Keyed")
 
 DEFAULT_BATCH_KEYS: Final = 64
 DEFAULT_BATCH_WEIGHT: Final = 32 * 2**20
@@ -186,9 +188,9 @@ def _plan(
 ) -> Generator[_Work, None, None]:
     """Merge-join the streams of marks and failures, and yield what is to be done in key order."""
     with (
-        _ordered(sink.marks(), "sink") as stored,
-        _ordered(sink.failures(), "failure") as failures,
-        _ordered(source.marks(), "source") as wanted,
+        ordered(sink.marks(), "sink") as stored,
+        ordered(sink.failures(), "failure") as failures,
+        ordered(source.marks(), "source") as wanted,
     ):
         while (mark := wanted.pop()) is not None:
             yield from _gone(stored, failures, mark.key)
@@ -208,7 +210,7 @@ def _plan(
         yield from _gone(stored, failures, None)
 
 
-def _gone(stored: _Ordered[Mark], failures: _Ordered[Failure], below: str | None) -> Iterator[_Work]:
+def _gone(stored: Ordered[Mark], failures: Ordered[Failure], below: str | None) -> Iterator[_Work]:
     """Keys before `below` that the source passed over: rows to delete and failures to forget."""
     while (held := stored.pop_below(below)) is not None:
         yield _Work(Change.DELETED, held)
@@ -274,46 +276,3 @@ def _batched(works: Iterable[_Work], most_keys: int, most_weight: int) -> Iterat
         weight += work.mark.weight
     if batch:
         yield batch
-
-
-class _Keyed(Protocol):
-    @property
-    def key(self) -> str: ...
-
-
-class _Ordered(Generic[KeyedT]):
-    """A stream with one item of look-ahead. Refuses one out of order: a merge-join would delete by it."""
-
-    def __init__(self, items: Iterator[KeyedT], whose: str) -> None:
-        self._items = items
-        self._whose = whose
-        self._head = next(items, None)
-
-    def pop(self) -> KeyedT | None:
-        """Take the next item; None at the end."""
-        head = self._head
-        if head is not None:
-            self._head = next(self._items, None)
-            if self._head is not None and self._head.key <= head.key:
-                message = f"{self._whose} keys are not strictly ascending: {head.key!r} then {self._head.key!r}"
-                raise ValueError(message)
-        return head
-
-    def pop_below(self, key: str | None) -> KeyedT | None:
-        """Take the next item when its key is below `key`; with None, whatever it is."""
-        return self.pop() if self._head is not None and (key is None or self._head.key < key) else None
-
-    def pop_if(self, key: str) -> KeyedT | None:
-        """Take the next item when it has this key."""
-        return self.pop() if self._head is not None and self._head.key == key else None
-
-
-@contextmanager
-def _ordered(items: Iterator[KeyedT], whose: str) -> Iterator[_Ordered[KeyedT]]:
-    """Close the stream whatever happens: it may hold a connection, and a traceback keeps generators alive."""
-    try:
-        yield _Ordered(items, whose)
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
