@@ -3,6 +3,7 @@ program serves itself. Everything is real: the same jobs, stores and checks as f
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -11,8 +12,11 @@ from rich.rule import Rule
 
 from kb_pipeline.cli.demo_settings import DEMO_OPTIONS, DEMO_QUESTIONS, DEMO_SITE_ID, admitting_demo_site
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.errors import SiteBusy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kb_pipeline.cli.app import App
     from kb_pipeline.cli.live_chunks import PageChange
     from kb_pipeline.cli.runs import Run
@@ -46,7 +50,7 @@ def demo(app: App, port: int | None) -> int:
 
 def _first_act_and_second(app: App, server: DemoServer) -> None:
     _heading(app, "Starting PostgreSQL and cleaning up after the demo before")
-    with app.stores() as stores:
+    with app.stores() as stores, _only_demo(stores):
         _clean(app, stores)
         _register(app, stores, server)
         _discover_and_approve(app, stores)
@@ -55,6 +59,18 @@ def _first_act_and_second(app: App, server: DemoServer) -> None:
         _say_outcomes(app, stores)
         _ask(app, stores)
         _second_act(app, stores, server)
+
+
+@contextmanager
+def _only_demo(stores: Stores) -> Iterator[None]:
+    """Keep other demos out until this one ends: each begins by deleting what the one before has left."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(stores.site_lock("kb demo", "kb demo"))  # no site: a blank cannot be in a site's name
+        except SiteBusy as busy:
+            message = "another `kb demo` is running here; this one would delete its site"
+            raise SiteBusy(message) from busy
+        yield
 
 
 def _clean(app: App, stores: Stores) -> None:
