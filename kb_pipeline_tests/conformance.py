@@ -14,7 +14,7 @@ from kb_pipeline.core.links import harvest
 from kb_pipeline.core.page_state import classify
 from kb_pipeline.core.pdf import read_pdf
 from kb_pipeline.core.robots import Robots, RobotsAccess, access_from_status
-from kb_pipeline.core.scope import Scope, leads_into_trap
+from kb_pipeline.core.scope import Scope, TrapWatch
 from kb_pipeline.core.sitemaps import may_list, parse_sitemap
 from kb_pipeline.errors import PdfUnreadable
 from kb_pipeline.fetch.addresses import parse_address, why_not_public
@@ -139,7 +139,8 @@ def url_links(html: str, url: str) -> list[str]:
 
 
 def url_trap(addresses: list[str]) -> bool:
-    return leads_into_trap(addresses, Scope(addresses[0], SiteOptions()))
+    scope, watch = Scope(addresses[0], SiteOptions()), TrapWatch()
+    return any(scope.why_not(address) or watch.why_not(address) for address in addresses)
 
 
 def extract_markdown(html: str, url: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.listings import MAX_ENTRIES, SitemapEntry, absolute_address, parse_date
 from kb_pipeline.core.urls import resolve
-from kb_pipeline.core.xml_reading import Elements, XmlText, local_name, namespace, prepare, read_text, text_of
+from kb_pipeline.core.xml_reading import Elements, XmlText, local_name, namespace, read_text, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,14 +25,6 @@ _XML_BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 _MARKDOWN_LINK: Final = re.compile(
     r"\[[^\[\]\n]{0,500}\]\(\s*<?([^()<>\s]{1,2048}(?:\([^()\s]{0,200}\))?[^()<>\s]{0,2048})"
 )
-
-
-def parse_feed(body: bytes, url: str) -> tuple[SitemapEntry, ...]:
-    """The pages of an RSS, Atom or JSON feed at `url`, in its order, once each; empty when it is no feed."""
-    document = read_text(body)
-    if document.text.lstrip().startswith("{"):
-        return json_entries(document.text, url)
-    return xml_entries(prepare(document), url)[0]
 
 
 def xml_entries(document: XmlText, url: str) -> tuple[tuple[SitemapEntry, ...], Elements]:

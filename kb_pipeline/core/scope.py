@@ -15,8 +15,6 @@ from kb_pipeline.core.patterns import PathPatterns
 from kb_pipeline.core.urls import is_http, resolve, same_site, url_key, without_fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kb_pipeline.model import SiteOptions
 
 MAX_URL_CHARACTERS: Final = 2_048
@@ -169,9 +167,3 @@ class TrapWatch:
         if self._addresses[key] > MAX_ADDRESSES_A_PAGE:
             return f"is one of more than {MAX_ADDRESSES_A_PAGE} addresses of the same page (a crawler trap)"
         return None
-
-
-def leads_into_trap(urls: Iterable[str], scope: Scope) -> bool:
-    """Whether a crawler that meets these addresses in turn should stop before the end."""
-    watch = TrapWatch()
-    return any(scope.why_not(url) or watch.why_not(url) for url in urls)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _ADD: Final = named("aliases_add")
 _OF_PAGE: Final = named("aliases_of_page")
-_BY_ID: Final = named("aliases_by_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,3 @@ class Aliases:
     def of_page(self, site_id: str, page_id: str) -> list[Alias]:
         """Every other address of the page."""
         return self._database.all(_OF_PAGE, Alias, site_id=site_id, page_id=page_id)
-
-    def by_id(self, site_id: str, alias_id: str) -> list[Alias]:
-        """The aliases whose own page id is `alias_id`."""
-        return self._database.all(_BY_ID, Alias, site_id=site_id, alias_id=alias_id)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kb_pipeline.store.database import Database
 
 _GET: Final = named("pages_get")
-_BY_URL: Final = named("pages_by_url")
 _LIST: Final = named("pages_list")
 _OF_IDS: Final = named("pages_of_ids")
 _COUNT_BY_STATE: Final = named("pages_count_by_state")
@@ -28,7 +27,6 @@ _COUNT_WITH_COPY: Final = named("pages_count_with_copy")
 _SNAPSHOT_MARKS: Final = named("pages_snapshot_marks")
 _DISCOVERED: Final = named("pages_discovered")
 _WANT_UNSEEN: Final = named("pages_want_unseen")
-_INDEXED: Final = named("pages_indexed")
 
 _UPSERT_ROWS: Final = 2000
 
@@ -41,16 +39,6 @@ class Amount:
     amount: int
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """What the index holds of a page, written back to the ledger."""
-
-    page_id: str
-    title: str
-    characters: int
-    chunk_count: int
-
-
 class Pages:
     """Repository of `pages`. `page_id` is ascending in every list and stream."""
 
@@ -60,10 +48,6 @@ class Pages:
     def get(self, site_id: str, page_id: str) -> Page | None:
         """One page, or None."""
         return self._database.one(_GET, Page, site_id=site_id, page_id=page_id)
-
-    def by_url(self, site_id: str, url: str) -> Page | None:
-        """The page of exactly this address, or that this address redirects or points to."""
-        return self._database.one(_BY_URL, Page, site_id=site_id, url=url)
 
     def of_ids(self, site_id: str, page_ids: Sequence[str]) -> list[Page]:
         """Those of the pages that exist."""
@@ -102,18 +86,6 @@ class Pages:
     def want_unseen(self, site_id: str, generation: int) -> int:
         """Ask again for pages that have a copy and were not found this time; how many."""
         return self._database.execute(_WANT_UNSEEN, site_id=site_id, generation=generation)
-
-    def record_indexed(self, site_id: str, pages: Sequence[Indexed], now: datetime) -> None:
-        """Write back what the index holds of these pages."""
-        self._database.execute(
-            _INDEXED,
-            site_id=site_id,
-            now=now,
-            page_ids=[page.page_id for page in pages],
-            titles=[page.title for page in pages],
-            characters=[page.characters for page in pages],
-            chunk_counts=[page.chunk_count for page in pages],
-        )
 
     def _upsert(self, site_id: str, generation: int, found: Sequence[Discovered], now: datetime) -> None:
         self._database.execute(

@@ -11,7 +11,8 @@ from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
 from kb_pipeline.model import Discovered, PageSource
 from kb_pipeline.store.aliases import Alias
-from kb_pipeline.store.pages import Indexed
+from kb_pipeline.store.indexing import ChunkedPage, Indexing
+from kb_pipeline.store.ledger_texts import LedgerTexts, PageText
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOME = "https://example.org/"
@@ -62,7 +63,9 @@ def test_a_page_that_robots_txt_forbids_says_so(kb):
 
 
 def test_a_page_that_is_indexed_says_so_with_its_history(kb, site):
-    site.pages.record_indexed("docs", [Indexed(key(HOME + "a"), "About a", 1234, 3)], NOW)
+    LedgerTexts(site.database).record("docs", [PageText(key(HOME + "a"), "About a", 1234)])
+    Indexing(site.database).record_chunks("docs", [ChunkedPage(key(HOME + "a"), None, 3)])
+    Indexing(site.database).mark_live("docs", [key(HOME + "a")], NOW)
     answer = kb("why", HOME + "a")
     assert answer.out.startswith("In the knowledge base")
     assert all(part in answer.out for part in ("About a", "1,234 characters", "2026-01-02 03:04:05Z", "sitemap"))

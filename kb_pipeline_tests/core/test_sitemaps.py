@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_pipeline.core.feeds import parse_feed, parse_llms_txt
+from kb_pipeline.core.feeds import parse_llms_txt
 from kb_pipeline.core.listings import MAX_ENTRIES, parse_date
 from kb_pipeline.core.sitemaps import may_list, parse_sitemap
 
@@ -30,7 +30,6 @@ def urlset(*locations: str) -> str:
 def test_any_bytes_are_read_without_an_error(body):
     parse_sitemap(body, URL)
     parse_sitemap(b"<urlset><url>" + body, URL)
-    parse_feed(body, URL)
     parse_llms_txt(body, URL)
 
 
@@ -163,18 +162,15 @@ JSON_FEED = (
 )
 
 
-@pytest.mark.parametrize(
-    "reader", [parse_feed, lambda body, url: parse_sitemap(body, url).pages], ids=["feed", "sitemap"]
-)
-def test_feeds_of_every_kind_are_lists_of_pages(reader):
-    assert [(entry.url, entry.lastmod and entry.lastmod.year) for entry in reader(RSS, URL)] == [
+def test_feeds_of_every_kind_are_lists_of_pages():
+    assert [(entry.url, entry.lastmod and entry.lastmod.year) for entry in parse_sitemap(RSS, URL).pages] == [
         ("https://example.com/a", 2009),
         ("https://example.com/b", None),
     ]
-    assert [(entry.url, entry.lastmod) for entry in reader(ATOM, URL)] == [
+    assert [(entry.url, entry.lastmod) for entry in parse_sitemap(ATOM, URL).pages] == [
         ("https://example.com/blog/post", datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC))
     ]
-    assert [entry.url for entry in reader(JSON_FEED, URL)] == ["https://example.com/j"]
+    assert [entry.url for entry in parse_sitemap(JSON_FEED, URL).pages] == ["https://example.com/j"]
 
 
 def test_llms_txt_gives_its_links():

@@ -482,7 +482,6 @@ def test_alternate_addresses_stay_with_their_page(stores, settings, server):
     assert stores.aliases.of_page(SITE, identity) == [
         Alias(identity, server.url("/a?gclid=1"), identity, "same_identity")
     ]
-    assert stores.pages.by_url(SITE, server.url("/a?gclid=1")).page_id == identity
 
 
 def test_a_list_that_is_an_hour_old_is_read_again(stores, settings, server):

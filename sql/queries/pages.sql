@@ -3,15 +3,6 @@
 -- name: pages_get
 SELECT * FROM pages WHERE site_id = %(site_id)s AND page_id = %(page_id)s;
 
--- A page by its address or by one that leads to it.
--- name: pages_by_url
-SELECT p.* FROM pages p
-WHERE p.site_id = %(site_id)s
-  AND (p.url = %(url)s OR p.final_url = %(url)s
-       OR p.page_id IN (SELECT a.page_id FROM aliases a WHERE a.site_id = %(site_id)s AND a.url = %(url)s))
-ORDER BY (p.url = %(url)s) DESC, p.page_id
-LIMIT 1;
-
 -- name: pages_list
 SELECT * FROM pages
 WHERE site_id = %(site_id)s AND (%(states)s::text[] IS NULL OR state = ANY (%(states)s::text[]))
@@ -74,12 +65,6 @@ UPDATE pages SET wanted_generation = %(generation)s, attempts = 0, retry_at = NU
 WHERE site_id = %(site_id)s AND seen_generation < %(generation)s AND wanted_generation < %(generation)s
   AND state <> 'excluded' AND content_hash IS NOT NULL AND removed_generation IS NULL;
 
--- name: pages_indexed
-UPDATE pages p SET title = f.title, characters = f.characters, chunk_count = f.chunk_count, last_indexed_at = %(now)s
-FROM unnest(%(page_ids)s::text[], %(titles)s::text[], %(characters)s::integer[], %(chunk_counts)s::integer[])
-     AS f (page_id, title, characters, chunk_count)
-WHERE p.site_id = %(site_id)s AND p.page_id = f.page_id;
-
 -- name: aliases_add
 INSERT INTO aliases (site_id, alias_id, url, page_id, kind, seen_at)
 SELECT %(site_id)s, f.alias_id, f.url, f.page_id, f.kind, %(now)s
@@ -90,6 +75,3 @@ ON CONFLICT (site_id, alias_id, url) DO UPDATE SET
 
 -- name: aliases_of_page
 SELECT * FROM aliases WHERE site_id = %(site_id)s AND page_id = %(page_id)s ORDER BY url;
-
--- name: aliases_by_id
-SELECT * FROM aliases WHERE site_id = %(site_id)s AND alias_id = %(alias_id)s ORDER BY url;
