@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb_pipeline.errors import StoreUnavailable
 from kb_pipeline.stages.report import StageReport
 
 if TYPE_CHECKING:
@@ -29,20 +26,6 @@ def remove_site(
     store = stores.site(site_id)
     with stores.site_lock(site_id, f"remove {run_id or ''}".strip()) as lock:
         store.drop()
-        _remove_folder(store.uri)
         lock.assert_held()
         was_there = stores.sites.delete(site_id)
     return StageReport({"sites_removed": int(was_there)})
-
-
-def _remove_folder(uri: str) -> None:
-    """Lance leaves the folder of a dropped database behind; an object store has none."""
-    if "://" in uri:
-        return
-    try:
-        shutil.rmtree(Path(uri))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        message = f"{uri} cannot be deleted: {error.strerror or error}"
-        raise StoreUnavailable(message) from error

@@ -83,12 +83,22 @@ class SiteStore:
             self._database().drop_table(name, ignore_missing=True)
 
     def drop(self) -> None:
-        """Delete all tables and versions. Repeatable."""
+        """Delete all tables and versions, and the folder that Lance leaves behind. Repeatable.
+
+        Raises StoreUnavailable when the folder cannot be deleted.
+        """
         with readable(f"the data of site {self.site_id!r}"):
             self._database().drop_all_tables()
-            if "://" not in self.uri:
-                shutil.rmtree(self.uri, ignore_errors=True)
             self._connection = None
+        if "://" in self.uri:
+            return  # an object store has no folders
+        try:
+            shutil.rmtree(self.uri)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            message = f"{self.uri} cannot be deleted: {error.strerror or error}"
+            raise StoreUnavailable(message) from error
 
     def _database(self) -> Any:
         if self._connection is None:
