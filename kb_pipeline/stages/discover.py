@@ -94,7 +94,8 @@ def discover(
             return _report_of(stores, site_id, refresh)
         progress("reading the site's lists", 0, None)
         known = ledger.known()
-        found = asyncio.run(_ask_site(stores, settings, site, known, ledger))
+        history = Sample.of_history(ledger.history())
+        found = asyncio.run(_ask_site(stores, settings, site, known, history))
         lock.assert_held()
         report = DiscoveryReport(generation=refresh.generation, previous_kept=_previous_kept(stores, refresh))
         with stores.database.transaction():
@@ -133,7 +134,7 @@ def add_links(stores: Stores, site: Site, generation: int, found: Sequence[Disco
 
 
 async def _ask_site(
-    stores: Stores, settings: Settings, site: Site, known: dict[str, KnownPage], ledger: DiscoveryLedger
+    stores: Stores, settings: Settings, site: Site, known: dict[str, KnownPage], sample: Sample | None
 ) -> _Found:
     async with contextlib.AsyncExitStack() as stack:
         session = await stack.enter_async_context(SiteSession.open(stores, settings, site))
@@ -141,7 +142,6 @@ async def _ask_site(
         with_copy = {page.page_id for page in known.values() if page.has_copy}
         selection = await Selector(site, session.gate).select(listing.pages, with_copy)
         delay = min(listing.crawl_delay or 0.0, settings.max_crawl_delay_seconds)
-        sample = Sample.of_history(ledger.history())
         if sample is None:
             # Behind a Crawl-delay each page of the sample would cost its wait: one has to do.
             most = 1 if delay > 1 else 5

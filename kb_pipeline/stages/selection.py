@@ -40,7 +40,7 @@ class Selection:
     kept: list[Discovered] = field(default_factory=list)
     forbidden: list[Discovered] = field(default_factory=list)
     excluded: list[Discovered] = field(default_factory=list)
-    """At most MAX_EXCLUDED_ROWS; `reasons` counts all."""
+    """At most MAX_EXCLUDED_ROWS and those that must be; `reasons` counts all."""
     reasons: Counter[str] = field(default_factory=Counter)
     aliases: list[Alias] = field(default_factory=list)
 
@@ -49,10 +49,10 @@ class Selection:
         """Everything that is written down."""
         return [*self.kept, *self.forbidden, *self.excluded]
 
-    def leave_out(self, page: Discovered, reason: str) -> None:
+    def leave_out(self, page: Discovered, reason: str, *, must_be_written: bool = False) -> None:
         """Record why a page is not kept."""
         self.reasons[reason] += 1
-        if len(self.excluded) < MAX_EXCLUDED_ROWS:
+        if must_be_written or len(self.excluded) < MAX_EXCLUDED_ROWS:
             self.excluded.append(replace(page, excluded_because=reason))
 
 
@@ -134,7 +134,8 @@ class Selector:
         most = limit if approved is None else min(limit, approved)
         reason = OVER_APPROVED if approved is not None and approved <= limit else OVER_LIMIT
         for page in selection.kept[most:]:
-            selection.leave_out(page, reason)
+            # A copy whose row is not written would be asked for again, as one that the list no longer names.
+            selection.leave_out(page, reason, must_be_written=page.page_id in with_copy)
         del selection.kept[most:]
 
 
