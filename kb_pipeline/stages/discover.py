@@ -25,6 +25,7 @@ from kb_pipeline.stages.report import ChangeRow, StageReport, quiet
 from kb_pipeline.stages.selection import OVER_APPROVED, OVER_LIMIT, Selection, Selector
 from kb_pipeline.stages.site_session import SiteSession
 from kb_pipeline.store.discovery import DiscoveryLedger
+from kb_pipeline.store.frontier import Frontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +96,8 @@ def discover(
         progress("reading the site's lists", 0, None)
         known = ledger.known()
         history = Sample.of_history(ledger.history())
-        found = asyncio.run(_ask_site(stores, settings, site, known, history))
+        was_listed = Frontier(stores.database, site_id, refresh.generation).has_list()
+        found = asyncio.run(_ask_site(stores, settings, site, known, history, was_listed=was_listed))
         lock.assert_held()
         report = DiscoveryReport(generation=refresh.generation, previous_kept=_previous_kept(stores, refresh))
         with stores.database.transaction():
@@ -134,11 +136,17 @@ def add_links(stores: Stores, site: Site, generation: int, found: Sequence[Disco
 
 
 async def _ask_site(
-    stores: Stores, settings: Settings, site: Site, known: dict[str, KnownPage], sample: Sample | None
+    stores: Stores,
+    settings: Settings,
+    site: Site,
+    known: dict[str, KnownPage],
+    sample: Sample | None,
+    *,
+    was_listed: bool,
 ) -> _Found:
     async with contextlib.AsyncExitStack() as stack:
         session = await stack.enter_async_context(SiteSession.open(stores, settings, site))
-        listing = await SiteReader(site, session.client, session.gate, settings).read()
+        listing = await SiteReader(site, session.client, session.gate, settings, was_listed=was_listed).read()
         with_copy = {page.page_id for page in known.values() if page.has_copy}
         selection = await Selector(site, session.gate).select(listing.pages, with_copy)
         delay = min(listing.crawl_delay or 0.0, settings.max_crawl_delay_seconds)

@@ -83,8 +83,12 @@ class Listing:
 class SiteReader:
     """Asks one site for its list of pages."""
 
-    def __init__(self, site: Site, client: HttpClient, gate: RobotsGate, settings: Settings) -> None:
+    def __init__(
+        self, site: Site, client: HttpClient, gate: RobotsGate, settings: Settings, *, was_listed: bool = False
+    ) -> None:
+        """`was_listed`: an earlier refresh read a list of this site."""
         self._site = site
+        self._was_listed = was_listed
         self._client = client
         self._gate = gate
         self._settings = settings
@@ -144,7 +148,12 @@ class SiteReader:
         start = self._listing.start_page
         if start is not None and start.status == _OK:
             self._listing.pages.append(Listed(self._site.url, PageSource.GIVEN))
-        if not self._listing.has_list:
+        if self._listing.has_list:
+            return
+        if self._was_listed and (walk.unanswered or feeds.unanswered):
+            # A bad night of the sitemap's host must not import what the sitemap leaves out.
+            self._listing.answers.append("the list that the site had before could not be read: no links were taken")
+        else:
             self._add_links(links)
 
     def _walk(self, invited: Sequence[str] = ()) -> SitemapWalk:

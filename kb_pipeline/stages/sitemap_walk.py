@@ -20,6 +20,8 @@ MAX_RUN_BYTES: Final = 32 * 2**20
 MAX_PAGES: Final = 500_000
 AT_ONCE: Final = 4
 _OK: Final = 200
+_NOT_NOW: Final = frozenset({0, 429})
+_SERVER_ERROR: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class SitemapWalk:
     max_run_bytes: int = MAX_RUN_BYTES
     answers: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    unanswered: bool = False
+    """Whether one of the addresses gave no answer, or only that it has none now: there may be a list all the same."""
     _pages: dict[str, SitemapEntry] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
     _bytes: int = 0
@@ -88,6 +92,7 @@ class SitemapWalk:
             fetched = await self.get(url)
             self._bytes += len(fetched.body)
             if fetched.status != _OK:
+                self.unanswered = self.unanswered or fetched.status in _NOT_NOW or fetched.status >= _SERVER_ERROR
                 self.answers.append(f"{url}: {fetched.why}")
                 if not guessed:
                     self.problems.append(f"{url}: {fetched.why}")

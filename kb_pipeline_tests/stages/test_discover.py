@@ -262,6 +262,24 @@ def test_pages_that_left_the_list_are_asked_again_and_a_collapse_shows(stores, s
     assert set(site.kept()) == set(paths)
 
 
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [(Reply(status=503), {"/", "/a"}), (Reply(status=404), {"/", "/a", "/tag/x"})],
+    ids=["a bad night", "no sitemap any more"],
+)
+def test_links_take_the_place_of_a_list_that_is_gone_and_not_of_one_that_cannot_be_read(
+    stores, settings, server, answer, kept
+):
+    server.pages |= {"/sitemap.xml": urlset(server, "/a"), "/": page("Home", prose("home"), links=["/a", "/tag/x"])}
+    site = Site(stores, settings, server)
+    site.discover()
+    approve(stores, settings, SITE, pages=100, by="test")
+    site.publish("/", "/a")
+    server.pages["/sitemap.xml"] = answer
+    site.discover()
+    assert set(site.kept()) == kept
+
+
 def test_copies_that_the_owner_no_longer_wants_are_left_out_although_no_list_names_them(stores, settings, server):
     server.pages["/sitemap.xml"] = urlset(server, "/a", "/old")
     site = Site(stores, settings, server)
