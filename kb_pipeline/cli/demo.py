@@ -166,12 +166,13 @@ def _check_second_act(server: DemoServer, run: Run, changes: list[PageChange]) -
 
 
 def _refresh(app: App, stores: Stores) -> Run:
+    from kb_pipeline.cli.runs import counts_in_words  # noqa: PLC0415
+
     run = _run(app, stores, "refresh")
     if not run.ended.succeeded:
         raise DemoFailed(run.ended.reason or "the refresh failed")
     for end in run.stages:
-        counts = ", ".join(f"{name} {value:,.0f}" for name, value in end.report.counts.items() if value)
-        app.output.say(f"[green]✓[/green] {end.asset:<16} {end.seconds:6.2f} s   [dim]{counts}[/dim]")
+        app.output.say(f"[green]✓[/green] {end.asset:<16} {end.seconds:6.2f} s   [dim]{counts_in_words(end)}[/dim]")
     return run
 
 

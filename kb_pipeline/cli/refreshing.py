@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -51,11 +52,11 @@ def approve(app: App, site_id: str, pages: int | None) -> None:
     from kb_pipeline.stages.approve import approve as approve_import  # noqa: PLC0415 - loads the stages
 
     with app.stores() as stores:
-        stores.sites.get(site_id)
-        approve_import(stores, app.settings, site_id, pages=pages, by=f"{getpass.getuser()}, kb")
+        approved = approve_import(stores, app.settings, site_id, pages=pages, by=f"{_who()}, kb")
         site = stores.sites.get(site_id)
-    app.output.json(site)
-    app.output.say(f"{site_id} is approved for up to {site.approved_pages:,} pages.")
+    app.output.json({"site": site, "estimate": approved})
+    app.output.say(f"{site_id} is approved for up to {site.approved_pages:,} pages. What is approved:")
+    show_estimate(app.output, approved)
     app.output.say(f"Next: kb sites refresh {site_id}; with `kb up` running, the daemon starts it within a minute.")
 
 
@@ -115,6 +116,14 @@ def show_estimate(output: Output, found: Estimate) -> None:
             ),
         ]
     )
+
+
+def _who() -> str:
+    """The name of whoever sits at the shell; a container's user need not have one."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def seconds_in_words(seconds: float) -> str:

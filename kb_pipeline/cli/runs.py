@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.model import SiteState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from kb_pipeline.cli.app import App
     from kb_pipeline.orchestration.run_here import EndedRun
     from kb_pipeline.orchestration.watch import StageEnd
-    from kb_pipeline.stages.report import Progress
+    from kb_pipeline.stages.report import ChangeRow, Progress
     from kb_pipeline.store.stores import Stores
+
+
+LISTED_CHANGES: Final = 30
 
 
 @dataclass(slots=True)
@@ -30,10 +37,11 @@ class Run:
 
 @dataclass(slots=True)
 class _Watcher:
-    """Shows progress under the stage's name, and keeps the reports."""
+    """Shows progress under the stage's name, keeps the reports, and passes Ctrl-C on."""
 
     show: Progress
     stages: list[StageEnd] = field(default_factory=list)
+    stop: threading.Event = field(default_factory=threading.Event)
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         self.show(what, done, total)
@@ -41,9 +49,13 @@ class _Watcher:
     def stage_ended(self, end: StageEnd) -> None:
         self.stages.append(end)
 
+    def wants_more(self) -> bool:
+        return not self.stop.is_set()
+
 
 def run_job(app: App, stores: Stores, job: str, site_id: str) -> Run:
-    """Run `job` for the site in this process. Raises SiteNotFound, SiteBusy, StoreUnavailable."""
+    """Run `job` for the site in this process. Raises SiteNotFound, SiteBusy, StoreUnavailable, and KeyboardInterrupt
+    once a run that somebody stopped has come to its end."""
     from kb_pipeline.definitions import build_definitions  # noqa: PLC0415 - Dagster takes seconds to load
     from kb_pipeline.orchestration.run_here import instance_of, run_here  # noqa: PLC0415
 
@@ -52,8 +64,39 @@ def run_job(app: App, stores: Stores, job: str, site_id: str) -> Run:
         pass  # somebody at a shell is told at once that another run writes, where a run would wait and retry
     with instance_of(app.settings) as instance, app.output.progress() as progress:
         watcher = _Watcher(progress)
-        ended = run_here(build_definitions(app.settings), instance, stores.database, job, site_id, watcher)
+        definitions = build_definitions(app.settings)
+        ended = _until_stopped(
+            lambda: run_here(definitions, instance, stores.database, job, site_id, watcher), watcher.stop, app
+        )
+    if watcher.stop.is_set() and not ended.succeeded:
+        app.output.note("Stopped. What was done is kept: the next run goes on from here.")
+        raise KeyboardInterrupt
     return Run(ended, watcher.stages)
+
+
+def _until_stopped(work: Callable[[], EndedRun], stop: threading.Event, app: App) -> EndedRun:
+    """Do the work in a thread of its own, and leave Ctrl-C to this one: in the main thread Dagster would raise it in
+    the midst of whatever runs, where it is taken for an error of a page and tried again.
+
+    The first Ctrl-C lets the batch in hand be committed; the second gives up at once, which loses no more than that.
+    """
+    done: Future[EndedRun] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="run", daemon=True).start()
+    try:
+        return done.result()
+    except KeyboardInterrupt:
+        if done.done():
+            raise
+    stop.set()
+    app.output.note("Stopping after what is in hand; Ctrl-C again stops at once.")
+    return done.result()
 
 
 def exit_code_after(stores: Stores, site_id: str, ended: EndedRun) -> ExitCode:
@@ -67,19 +110,30 @@ def exit_code_after(stores: Stores, site_id: str, ended: EndedRun) -> ExitCode:
 
 
 def show_stages(app: App, run: Run) -> None:
-    """A line a stage with its counts, then the pages that changed."""
+    """A line a stage with its counts, then the first pages that changed."""
     app.output.table(
         ("stage", "seconds", "counts"),
-        [(end.asset, round(end.seconds, 2), _counts(end)) for end in run.stages],
+        [(end.asset, round(end.seconds, 2), counts_in_words(end)) for end in run.stages],
     )
-    changes = [
-        (end.asset, row.change, row.url or row.page_id, row.detail) for end in run.stages for row in end.report.changes
-    ]
+    changes = changed_pages(run.stages)
     if changes:
-        app.output.table(("stage", "change", "page", "detail"), changes)
+        app.output.table(
+            ("page", "change", "detail"), [(row.url, row.change, row.detail) for row in changes[:LISTED_CHANGES]]
+        )
+    if len(changes) > LISTED_CHANGES:
+        app.output.say(f"… and {len(changes) - LISTED_CHANGES:,} more of the pages that the run lists.")
 
 
-def _counts(end: StageEnd) -> str:
+def changed_pages(stages: Sequence[StageEnd]) -> list[ChangeRow]:
+    """One row a page: what the first stage that saw it change says of it."""
+    pages: dict[str, ChangeRow] = {}
+    for end in stages:
+        for row in end.report.changes:
+            pages.setdefault(row.url or row.page_id, row)
+    return [pages[url] for url in sorted(pages)]
+
+
+def counts_in_words(end: StageEnd) -> str:
     """The counts that are not zero."""
-    named = end.report.counts.items()
-    return ", ".join(f"{name} {value:,.0f}" if value >= 1 else f"{name} {value:.2f}" for name, value in named if value)
+    named = ((name, value) for name, value in end.report.counts.items() if value and name != "seconds")
+    return ", ".join(f"{name} {value:,.0f}" if value >= 1 else f"{name} {value:.2f}" for name, value in named)

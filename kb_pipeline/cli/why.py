@@ -111,12 +111,16 @@ def _explanation(stores: Stores, page: Page, known_as: str | None, tiers: list[d
 
 
 def _verdict(page: Page, *, indexed: bool) -> str:
-    """One sentence: in or not, what became of it last, and the recorded reason."""
+    """In or not, what became of it last, and the recorded reason."""
     place = "In the knowledge base" if indexed else "Not in the knowledge base"
-    reason = f" ({page.reason})" if page.reason else ""
     kept = indexed and page.state not in {PageStatus.FRESH, PageStatus.UNCHANGED}
     copy = "; the last good copy is kept" if kept else ""
-    return f"{place}: the page {_VERDICTS[page.state]}{reason}{copy}."
+    said = f"{place}: the page {_VERDICTS[page.state]}{copy}"
+    if not page.reason:
+        return f"{said}."
+    # Discovery says what the address is ("is a login page"), fetching writes a sentence.
+    reason = f"It {page.reason}" if page.state is PageStatus.EXCLUDED else page.reason
+    return f"{said}. {reason.rstrip('.')}."
 
 
 def _never_seen(output: Output, stores: Stores, address: str, site_id: str | None) -> None:
@@ -163,7 +167,7 @@ def _show(output: Output, explanation: Explanation) -> None:
         ]
     )
     for tier in explanation.tiers:
-        gave = ", ".join(f"{name} {value}" for name, value in tier.items() if value is not None)
+        gave = ", ".join(f"{name} {value}" for name, value in tier.items() if value not in (None, ""))
         output.say(f"  [dim]tier[/dim]  {escape(gave)}")
     for failure in explanation.failures:
         output.say(f"  [dim]{failure.step}[/dim]  failed {failure.attempts} times: {escape(failure.error)}")

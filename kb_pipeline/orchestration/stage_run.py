@@ -42,12 +42,15 @@ def run_stage(
             settings,
             site_id,
             progress=watch.seen(log_progress(context.log)),
-            keep_going=until_removed(stores, site_id),
+            keep_going=until_unwanted(stores, site_id),
             run_id=context.run.run_id,
         )
         site = stores.sites.get(site_id)
     if site.state is SiteState.REMOVING:
         message = f"site {site_id!r} is being removed"
+        raise dg.Failure(message, allow_retries=False)
+    if not watch.wanted()():
+        message = "stopped by whoever started it; the next run goes on from here"
         raise dg.Failure(message, allow_retries=False)
     seconds = time.monotonic() - began
     watch.tell(watch.StageEnd(context.asset_key.path[-1], report, seconds))
@@ -79,10 +82,11 @@ def permanent_errors_end_the_refresh(stores: Stores, site_id: str) -> Iterator[N
         raise dg.Failure(str(error), allow_retries=False) from error
 
 
-def until_removed(stores: Stores, site_id: str) -> Callable[[], bool]:
-    """False once somebody removes the site; asks the registry every LOOK_EVERY, not once a page."""
+def until_unwanted(stores: Stores, site_id: str) -> Callable[[], bool]:
+    """False once somebody removes the site, or stops the run that they watch. Asks the registry every LOOK_EVERY,
+    not once a page."""
     looked_at = time.monotonic()
-    going = True
+    going, wanted = True, watch.wanted()
 
     def keep_going() -> bool:
         nonlocal looked_at, going
@@ -90,7 +94,7 @@ def until_removed(stores: Stores, site_id: str) -> Callable[[], bool]:
             looked_at = time.monotonic()
             site = stores.sites.find(site_id)
             going = site is not None and site.state is not SiteState.REMOVING
-        return going
+        return going and wanted()
 
     return keep_going
 

@@ -1,8 +1,8 @@
-"""Lets the process that runs a job itself watch its stages: the progress bars and tables of `kb sites refresh`.
-A run that was launched by the daemon has no watcher."""
+"""Lets the process that runs a job itself watch its stages, and stop them: the progress bars, tables and Ctrl-C of
+`kb sites refresh`. A run that was launched by the daemon has no watcher."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -30,6 +30,10 @@ class Watcher(Protocol):
         """Called once for each stage that did not raise."""
         ...
 
+    def wants_more(self) -> bool:
+        """Asked often; False ends the run at the next batch, with everything kept that was committed."""
+        ...
+
 
 _WATCHER: Final[ContextVar[Watcher | None]] = ContextVar("watcher", default=None)
 
@@ -55,6 +59,12 @@ def seen(progress: Progress) -> Progress:
         watcher.progress(what, done, total)
 
     return both
+
+
+def wanted() -> Callable[[], bool]:
+    """Tells, from any thread, whether the run is to go on; always, when nobody watches."""
+    watcher = _WATCHER.get()
+    return watcher.wants_more if watcher is not None else lambda: True
 
 
 def tell(end: StageEnd) -> None:

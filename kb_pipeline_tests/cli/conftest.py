@@ -30,6 +30,9 @@ def environment(monkeypatch, settings):
     monkeypatch.setenv("KB_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("KB_POSTGRES_URL", settings.postgres_url)
     monkeypatch.setenv("KB_ALLOW_PRIVATE", "127.0.0.1")
+    # Tests run side by side: a model that takes every core is slower for all of them.
+    monkeypatch.setenv("KB_EMBEDDING_THREADS", "1")
+    monkeypatch.setenv("KB_EMBEDDING_PRECISION", "full")
     # Dagster's instance writes its own into the process; each is put back after the test.
     for name in ("DAGSTER_HOME", "KB_DAGSTER_POSTGRES_URL"):
         monkeypatch.delenv(name, raising=False)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from kb_pipeline.cli.exit_codes import ExitCode
@@ -77,3 +83,35 @@ def test_a_site_without_pages_says_what_was_looked_for(kb, registered):
     answer = kb("sites", "estimate", "docs")
     assert answer.code == ExitCode.REFUSED
     assert "sitemap" in answer.err
+
+
+def test_ctrl_c_stops_a_refresh_and_the_next_one_asks_for_no_page_again(kb, registered, stores):
+    names = [f"/page-{number}" for number in range(14)]
+    registered.pages |= {name: page(name, prose(name)) for name in names}
+    registered.pages["/sitemap.xml"] = sitemap(*map(registered.url, names))
+    kb("sites", "set", "docs", "request_gap_seconds=0.4")
+    kb("sites", "estimate", "docs")
+    kb("sites", "approve", "docs")
+    registered.forget()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from kb_pipeline.cli import main; main()", "sites", "refresh", "docs"],
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while sum(registered.count(name) for name in names) < 5:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == ExitCode.INTERRUPTED, said
+    assert "the next run goes on from here" in said
+    assert sum(registered.count(name) for name in names) < 14
+
+    kb("sites", "set", "docs", "request_gap_seconds=0")
+    assert kb("sites", "refresh", "docs").code == ExitCode.OK
+    assert {name: registered.count(name) for name in names} == dict.fromkeys(names, 1)
+    assert [refresh.generation for refresh in stores.refreshes.recent("docs")] == [1]

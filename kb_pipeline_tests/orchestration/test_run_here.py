@@ -23,6 +23,16 @@ class Onlooker:
     def stage_ended(self, end):
         self.ended.append(end)
 
+    def wants_more(self):
+        return True
+
+
+class Impatient(Onlooker):
+    """Somebody who has pressed Ctrl-C."""
+
+    def wants_more(self):
+        return False
+
 
 @pytest.fixture
 def run(instance, stores, settings):
@@ -57,3 +67,10 @@ def test_a_run_whose_process_was_killed_is_ended_first(run, instance, record_run
     lost = record_run("refresh", "docs", status, **{PROCESS_TAG: "host:1"})
     run("discover")
     assert instance.get_run_by_id(lost.run_id).status is DagsterRunStatus.FAILURE
+
+
+def test_somebody_who_stops_it_ends_it_at_once_and_without_a_retry(instance, stores, settings):
+    stores.sites.add("docs", "http://127.0.0.1:1/")
+    ended = run_here(build_definitions(settings), instance, stores.database, "discover", "docs", Impatient())
+    assert "stopped by whoever started it" in ended.reason
+    assert stores.refreshes.open("docs") is not None
