@@ -16,8 +16,10 @@ from kb_pipeline.embed.tokens import token_counter
 from kb_pipeline.errors import ModelMissing
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, Chunk, PageState, Text
 from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
+from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import ChunkedPage, Indexing
+from kb_pipeline.store.lance_marks import page_marks
 from kb_pipeline.store.lance_sync import LanceSink, LanceSource
 from kb_pipeline.store.schemas import CHUNKS_TABLE, TEXTS
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.core.sync import Batch, Failure, Mark
     from kb_pipeline.settings import Settings
+    from kb_pipeline.store.lance import Table
     from kb_pipeline.store.stores import Stores
 
 STEP: Final = "chunk"
@@ -74,7 +77,7 @@ def make_chunks(
         tally = run_sync(
             stores,
             source,
-            LedgerSink(lance, Indexing(stores.database), site_id),
+            LedgerSink(lance, stores, site_id, source.table),
             lambda _marks, texts: cut(texts, counter.count, options),
             recipe=recipe,
             what="cutting pages into chunks",
@@ -99,14 +102,17 @@ class LedgerSink:
     """The chunks table, with the number of chunks written to the ledger first. A run that is killed between the two
     derives the batch again, so the ledger cannot stay wrong; the other way round it could."""
 
-    def __init__(self, inner: LanceSink, indexing: Indexing, site_id: str) -> None:
+    def __init__(self, inner: LanceSink, stores: Stores, site_id: str, texts: Table) -> None:
         self._inner = inner
-        self._indexing = indexing
+        self._pages = stores.pages
+        self._indexing = Indexing(stores.database)
         self._site_id = site_id
+        self._texts = texts
 
     def marks(self) -> Iterator[Mark]:
-        """As the table has them."""
-        return self._inner.marks()
+        """As the table has them, but for pages that have a copy and whose text was lost: they keep their chunks."""
+        copies = self._pages.snapshot_marks(self._site_id)
+        return accounted(self._inner.marks(), copies, page_marks(self._texts, "output"))
 
     def failures(self) -> Iterator[Failure]:
         """As recorded."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kb_pipeline.model import Outcome, PageStatus, Snapshot, SourceType
 from kb_pipeline.stages.discover import add_links
+from kb_pipeline.stages.extract import STEP as EXTRACT
 from kb_pipeline.store.aliases import Alias
 from kb_pipeline.store.frontier import Ending, Retry
 from kb_pipeline.store.lance_sync import replace_pages
@@ -55,6 +56,7 @@ class Committer:
             retries = [visit.end for visit in checked if isinstance(visit.end, Retry)]
             self._frontier.commit(endings, retries, self._stores.now())
             self._record_aliases(checked)
+            self._forget_failures(visits)
         return checked
 
     def _store_bodies(self, snapshots: Sequence[Snapshot]) -> None:
@@ -94,6 +96,12 @@ class Committer:
         attempt = replace(visit.end.attempt, reason=reason, error=reason)
         end = replace(visit.end, outcome=Outcome.UNREACHABLE, attempt=attempt, duplicate_of=None)
         return replace(visit, end=end, leads_to=None)
+
+    def _forget_failures(self, visits: Sequence[Visit]) -> None:
+        """A body that was stored just now is read at once, also where reading the one before it failed."""
+        read = [visit.snapshot.page_id for visit in visits if visit.snapshot]
+        now = self._stores.now()
+        self._stores.failures.settle(self._site.site_id, EXTRACT, failed=(), settled=read, now=now)
 
     def _record_aliases(self, visits: Sequence[Visit]) -> None:
         read = [visit.due.page_id for visit in visits if visit.snapshot]

@@ -16,6 +16,7 @@ from kb_pipeline.core.sync import Derived
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import EmbeddingFailed
 from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
+from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, read_rows
@@ -24,7 +25,7 @@ from kb_pipeline.store.schemas import CHUNKS, vectors_table
 from kb_pipeline.store.vectors import LIVE_TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -74,7 +75,8 @@ def embed_chunks(
         store = stores.site(site_id)
         source = LanceSource(store.table(CHUNKS), row_key="chunk_id", order=("page_id", "ordinal"))
         table = store.ensure(spec)
-        sink = LanceSink(table, spec, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
+        lance = LanceSink(table, spec, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
+        sink = _Sink(lance, stores, site_id, source)
         derive = _Derive(site_id, embedder, spec, _earlier_versions(table), progress)
         tally = run_sync(
             stores,
@@ -100,6 +102,22 @@ def _earlier_versions(table: Table) -> list[Table]:
     if live is not None and live["version"] != versions[0].version:
         versions.append(at_version(table, live["version"]))
     return [version for version in versions if version.count_rows()]
+
+
+class _Sink:
+    """The vectors table (implements core.sync.Sink)."""
+
+    def __init__(self, inner: LanceSink, stores: Stores, site_id: str, chunks: LanceSource) -> None:
+        self._inner = inner
+        self._expected = Indexing(stores.database).expected_pages
+        self._site_id = site_id
+        self._chunks = chunks
+        self.failures = inner.failures
+        self.commit = inner.commit
+
+    def marks(self) -> Iterator[Mark]:
+        """As the table has them, but for pages whose chunks were lost: they keep their vectors."""
+        return accounted(self._inner.marks(), self._expected(self._site_id), self._chunks.marks())
 
 
 class _Derive:

@@ -20,6 +20,7 @@ from kb_pipeline.model import Outcome, RefreshKind
 from kb_pipeline.stages.commit import Committer
 from kb_pipeline.stages.crawl import Crawl
 from kb_pipeline.stages.fetch_report import FetchReport
+from kb_pipeline.stages.losses import ask_for_lost_bodies
 from kb_pipeline.stages.removals import fold_canonical_duplicates, settle_removals
 from kb_pipeline.stages.report import quiet
 from kb_pipeline.store.frontier import Frontier
@@ -57,6 +58,7 @@ def fetch_pages(
         site = stores.sites.get(site_id)
         refresh = _approved_refresh(stores, site_id)
         frontier = Frontier(stores.database, site_id, refresh.generation)
+        ask_for_lost_bodies(stores, frontier, site_id)
         report = FetchReport(generation=refresh.generation)
         committer = Committer(stores, site, frontier, refresh.generation, lock.assert_held)
         crawl = Crawl(

@@ -72,7 +72,7 @@ def publish(
     table_name = vectors_spec(embedder or open_embedder(settings)).name
     with stores.site_lock(site_id, f"{STEP} {run_id or ''}".strip()) as lock:
         store = stores.site(site_id)
-        live = stores.publications.live(site_id)
+        live, lost = _what_stands(stores, store)
         table = _newest(store, table_name, live)
         report = PublishReport(publication=live)
         if not keep_going():
@@ -82,6 +82,7 @@ def publish(
             update_indexes(table)
             lock.assert_held()
             report.publication = _go_live(stores, site_id, table)
+            stores.publications.forget(site_id, lost)
             report.is_new = True
         assert report.publication is not None
         _settle(stores, store, report.publication, settings.keep_versions)
@@ -105,7 +106,7 @@ def rollback(
     stores.sites.get(site_id)
     with stores.site_lock(site_id, f"rollback {run_id or ''}".strip()) as lock:
         store = stores.site(site_id)
-        live = stores.publications.live(site_id)
+        live, lost = _what_stands(stores, store)
         target = _earlier(stores, site_id, live, publication_id)
         at_version(store.table(target.table_name), target.lance_version)
         lock.assert_held()
@@ -121,8 +122,24 @@ def rollback(
                 reason=f"rolled back to publication {target.publication_id}",
                 now=stores.now(),
             )
+            stores.publications.forget(site_id, lost)
         _settle(stores, store, live, settings.keep_versions)
         return live
+
+
+def _what_stands(stores: Stores, store: SiteStore) -> tuple[Publication | None, list[int]]:
+    """The live publication, and the ids of those whose version no tag holds: their table was deleted. What was made
+    in its place counts its versions from one again, so that a number alone would name the wrong rows."""
+    history = stores.publications.recent(store.site_id, _HISTORY)
+    tables = {row.table_name for row in history} & set(store.table_names())
+    held = {(name, tag, found["version"]) for name in tables for tag, found in store.table(name).tags.list().items()}
+    lost = [
+        row.publication_id
+        for row in history
+        if not held & {(row.table_name, tag, row.lance_version) for tag in (_version_tag(row), LIVE_TAG)}
+    ]
+    stores.publications.forget(store.site_id, lost)
+    return next((row for row in history if row.live and row.publication_id not in lost), None), lost
 
 
 def _newest(store: SiteStore, name: str, live: Publication | None) -> Table:
@@ -199,7 +216,7 @@ def _settle(stores: Stores, store: SiteStore, live: Publication, keep_versions: 
     stores.publications.forget(store.site_id, [row.publication_id for row in history if row not in kept])
     wanted: dict[str, dict[str, int]] = {}
     for row in kept:
-        wanted.setdefault(row.table_name, {})[f"{_VERSION_TAG}{row.publication_id}"] = row.lance_version
+        wanted.setdefault(row.table_name, {})[_version_tag(row)] = row.lance_version
     wanted[live.table_name][LIVE_TAG] = live.lance_version
     for name, tags in wanted.items():
         _set_tags(store.table(name), tags)
@@ -244,6 +261,10 @@ def _end_refresh(stores: Stores, site: Site) -> None:
 def next_refresh(now: datetime, interval_hours: float) -> datetime:
     """`interval_hours` from now, moved by up to JITTER of it either way."""
     return now + timedelta(hours=interval_hours * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - no secret
+
+
+def _version_tag(publication: Publication) -> str:
+    return f"{_VERSION_TAG}{publication.publication_id}"
 
 
 def _version(publication: Publication) -> tuple[str, int]:

@@ -27,6 +27,7 @@ _FORGET_CANONICAL: Final = named("frontier_forget_canonical")
 _CANONICAL_PAIRS: Final = named("frontier_canonical_pairs")
 _HAS_LIST: Final = named("frontier_has_list")
 _WANT: Final = named("frontier_want")
+_ASK_ANEW: Final = named("frontier_ask_anew")
 _FOLD: Final = named("frontier_fold")
 _REMOVABLE: Final = named("frontier_removable")
 _REMOVE: Final = named("frontier_remove")
@@ -49,6 +50,7 @@ class DuePage:
     attempts: int = 0
     failed_refreshes: int = 0
     has_copy: bool = False
+    """A body is stored that an answer can be compared with."""
     original_is_kept: bool = False
     """It was a duplicate, and the page it is a duplicate of is in the index."""
 
@@ -173,6 +175,12 @@ class Frontier:
         """Ask in this refresh for these kept pages too; how many were not asked for yet."""
         return self._database.execute(
             _WANT, site_id=self._site_id, generation=self._generation, page_ids=list(page_ids)
+        )
+
+    def ask_anew(self, page_ids: Sequence[str]) -> int:
+        """Ask in this refresh, without comparison, for pages with a copy whose stored body was lost; how many."""
+        return self._database.execute(
+            _ASK_ANEW, site_id=self._site_id, generation=self._generation, page_ids=list(page_ids)
         )
 
     def forget_canonical(self, page_ids: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kb_pipeline.core.sync import Mark
 from kb_pipeline.model import Refresh
 from kb_pipeline.store.named_queries import named
 
@@ -19,6 +20,7 @@ _MARK_LIVE: Final = named("indexing_mark_live")
 _REFRESH_TO_END: Final = named("indexing_refresh_to_end")
 _GENERATION: Final = named("indexing_generation")
 _EXPECTED: Final = named("indexing_expected")
+_EXPECTED_PAGES: Final = named("indexing_expected_pages")
 _REMOVED: Final = named("indexing_removed")
 
 
@@ -70,6 +72,10 @@ class Indexing:
     def expected(self, site_id: str) -> Expected:
         """What the ledger says the index holds."""
         return self._database.require(_EXPECTED, Expected, site_id=site_id)
+
+    def expected_pages(self, site_id: str) -> Iterator[Mark]:
+        """Pages that the ledger says have chunks, ascending; without fingerprints."""
+        return self._database.stream(_EXPECTED_PAGES, Mark, site_id=site_id)
 
     def removed(self, site_id: str) -> Iterator[str]:
         """Ids of pages whose copy was removed, ascending."""

@@ -1,11 +1,12 @@
 -- The fetch frontier: pages still due in the open refresh, what ended them, and which copies then leave the index.
 
 -- Those whose retry time has come first. Pages that a worker has in hand, or that wait to be committed, are left out.
--- A page that was a duplicate is asked conditionally as long as its original is kept.
+-- A page that was a duplicate is asked conditionally as long as its original is kept. A copy without a length is one
+-- whose body was lost.
 -- name: frontier_due
 SELECT p.page_id, p.url, p.state, p.reason, p.depth, p.etag, p.last_modified, p.content_hash, p.duplicate_of, p.attempts,
        p.failed_refreshes,
-       p.content_hash IS NOT NULL AND p.removed_generation IS NULL AS has_copy,
+       p.content_hash IS NOT NULL AND p.removed_generation IS NULL AND p.body_bytes IS NOT NULL AS has_copy,
        EXISTS (SELECT FROM pages o WHERE o.site_id = p.site_id AND o.page_id = p.duplicate_of
                AND o.content_hash IS NOT NULL AND o.removed_generation IS NULL
                AND o.state IN ('fresh', 'unchanged')) AS original_is_kept
@@ -76,6 +77,14 @@ ORDER BY o.page_id, p.page_id;
 UPDATE pages SET wanted_generation = %(generation)s, attempts = 0, retry_at = NULL
 WHERE site_id = %(site_id)s AND page_id = ANY (%(page_ids)s::text[])
   AND wanted_generation < %(generation)s AND state <> 'excluded';
+
+-- Pages whose stored body was lost, so that nothing can be compared with it: they are due again, whatever they ended
+-- as in this refresh. What was derived from them stays meanwhile.
+-- name: frontier_ask_anew
+UPDATE pages SET body_bytes = NULL, wanted_generation = %(generation)s, attempts = 0, retry_at = NULL,
+                 done_generation = least(done_generation, %(generation)s - 1)
+WHERE site_id = %(site_id)s AND page_id = ANY (%(page_ids)s::text[]) AND state <> 'excluded'
+  AND content_hash IS NOT NULL AND removed_generation IS NULL;
 
 -- name: frontier_fold
 UPDATE pages SET state = 'duplicate', duplicate_of = %(original_id)s, reason = %(reason)s

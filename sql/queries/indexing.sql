@@ -23,5 +23,9 @@ SELECT coalesce(max(generation), 0) FROM refreshes WHERE site_id = %(site_id)s A
 SELECT count(*) AS pages, coalesce(sum(chunk_count), 0)::bigint AS chunks
 FROM pages WHERE site_id = %(site_id)s AND chunk_count > 0 AND removed_generation IS NULL;
 
+-- name: indexing_expected_pages
+SELECT page_id AS key, '' AS fingerprint
+FROM pages WHERE site_id = %(site_id)s AND chunk_count > 0 AND removed_generation IS NULL ORDER BY page_id;
+
 -- name: indexing_removed
 SELECT page_id FROM pages WHERE site_id = %(site_id)s AND removed_generation IS NOT NULL ORDER BY page_id;
