@@ -72,9 +72,12 @@ $(DEV_STAMP): requirements/dev.lock pyproject.toml | $(BIN)/python
 $(BENCH_STAMP): requirements/bench.lock pyproject.toml | $(BIN)/python
 	$(call install,bench)
 
+# A lock names everything, so pip has nothing to resolve; and it says nothing while it unpacks, which takes longest.
 define install
 @echo 'Installing the locked dependencies ($(1)) into $(VENV); this takes a few minutes the first time.'
-$(PIP) install --requirement requirements/$(1).lock | { grep --line-buffered -v 'already satisfied' || true; }
+@while sleep 20 >/dev/null 2>&1; do echo "  … $$(du -sm $(VENV) | cut -f1) MB in $(VENV) so far"; done & \
+	trap "kill $$!" EXIT; \
+	$(PIP) install --no-deps --requirement requirements/$(1).lock | { grep --line-buffered -v 'already satisfied' || true; }
 $(PIP) install --quiet --no-deps --no-build-isolation --no-index --editable .
 @touch $@
 endef
