@@ -7,7 +7,7 @@ import codecs
 import re
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lxml import etree
 
@@ -168,7 +168,9 @@ class Elements:
         yield from self._unfinished()
 
     def _complete(self, parser: etree.XMLPullParser) -> Iterator[etree._Element]:
-        for event, element in parser.read_events():
+        # Of the kinds of events that were asked for, all are of elements.
+        events: Iterator[tuple[str, etree._Element]] = cast("Any", parser.read_events())
+        for event, element in events:
             if event == "start":
                 self.root = self.root or local_name(element)
                 self._open.append(element)
@@ -194,7 +196,7 @@ class Elements:
 
 def _forget(element: etree._Element) -> None:
     """Free what has been read: memory must not grow with the document."""
-    element.clear(keep_tail=False)
+    element.clear()
     parent = element.getparent()
     if parent is not None:
         while (previous := element.getprevious()) is not None:
