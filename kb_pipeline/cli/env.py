@@ -15,9 +15,8 @@ from kb_pipeline.cli.app import App, answers
 )
 @answers
 def env(app: App, *, stop: bool) -> None:
-    r"""Print the variables that `dagster dev` and `dg dev` need.
+    """Print the variables that `dagster dev` and `dg dev` need.
 
-    \b
     Use it so:  eval "$(kb env)" && dagster dev
 
     With an embedded PostgreSQL, the server then stays up until the shell ends or `kb env --stop`.

@@ -45,7 +45,11 @@ def estimate(app: App, site_id: str) -> int:
 
 @click.command()
 @click.argument("site_id")
-@click.option("--pages", type=click.IntRange(1), help="Most pages to import. Without it, KB_UNAPPROVED_MAX_PAGES.")
+@click.option(
+    "--pages",
+    type=click.IntRange(1),
+    help="Most pages to import. Without it, the setting KB_UNAPPROVED_MAX_PAGES says.",
+)
 @answers
 def approve(app: App, site_id: str, pages: int | None) -> None:
     """Approve the import of a site, whole or trimmed to its first pages."""

@@ -10,15 +10,17 @@ from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
-from kb_pipeline.cli.site_options import parse_options
+from kb_pipeline.cli.site_options import OPTION_NAMES, parse_options
 from kb_pipeline.errors import ConfigError
 from kb_pipeline.model import SiteState, SourceType, check_site_id
 
 if TYPE_CHECKING:
     from kb_pipeline.store.stores import Stores
 
+_OPTIONS_HELP: Final = f"Options of a site: {', '.join(OPTION_NAMES)}. docs/operating.md says what they mean."
 
-@click.command()
+
+@click.command(epilog=_OPTIONS_HELP)
 @click.argument("site_id")
 @click.argument("url")
 @click.option(
@@ -47,7 +49,7 @@ def add(app: App, site_id: str, url: str, source: str, tenant: str, assignments:
     app.output.say(f"Next: kb sites estimate {site_id}, which finds its pages and says what importing them costs.")
 
 
-@click.command("set")
+@click.command("set", epilog=_OPTIONS_HELP)
 @click.argument("site_id")
 @click.argument("assignments", nargs=-1, required=True, metavar="NAME=VALUE...")
 @answers

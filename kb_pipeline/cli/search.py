@@ -23,7 +23,13 @@ EXCERPT_CHARACTERS = 600
 @click.command()
 @click.argument("question")
 @click.option("--site", "site_id", help="Which site to search; not needed when there is only one.")
-@click.option("--mode", type=click.Choice(["fused", "vector", "text"]), default="fused", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(["fused", "vector", "text"]),
+    default="fused",
+    show_default=True,
+    help="By meaning (vector), by words (text), or both.",
+)
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True, help="Most passages.")
 @answers
 def search(app: App, question: str, site_id: str | None, mode: str, limit: int) -> None:

@@ -15,7 +15,7 @@ from kb_pipeline.model import SiteOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NAMES: Final = tuple(field.name for field in dataclasses.fields(SiteOptions))
+OPTION_NAMES: Final = tuple(field.name for field in dataclasses.fields(SiteOptions))
 _LISTS: Final = frozenset({"include", "exclude"})
 _ADAPTER: Final = TypeAdapter(SiteOptions)
 
@@ -30,8 +30,10 @@ def parse_options(assignments: Iterable[str], before: SiteOptions | None = None)
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
-        if not equals or name not in _NAMES:
-            message = f"{assignment!r}: a site's options are written NAME=VALUE, and the names are {', '.join(_NAMES)}"
+        if not equals or name not in OPTION_NAMES:
+            message = (
+                f"{assignment!r}: a site's options are written NAME=VALUE, and the names are {', '.join(OPTION_NAMES)}"
+            )
             raise ConfigError(message)
         values[name] = _value(name, text.strip())
     try:
