@@ -113,5 +113,5 @@ class Committer:
         aliases += [
             Alias(visit.due.page_id, visit.due.url, visit.canonical, "canonical") for visit in visits if visit.canonical
         ]
-        self._frontier.forget_canonical(read)
+        self._frontier.forget_leads(read)
         self._stores.aliases.add(self._site.site_id, aliases, self._stores.now())

@@ -146,8 +146,11 @@ async def _ask_site(
 ) -> _Found:
     async with contextlib.AsyncExitStack() as stack:
         session = await stack.enter_async_context(SiteSession.open(stores, settings, site))
-        listing = await SiteReader(site, session.client, session.gate, settings, was_listed=was_listed).read()
         with_copy = {page.page_id for page in known.values() if page.has_copy}
+        reader = SiteReader(
+            site, session.client, session.gate, settings, was_listed=was_listed, has_copies=bool(with_copy)
+        )
+        listing = await reader.read()
         selection = await Selector(site, session.gate).select(listing.pages, with_copy)
         delay = min(listing.crawl_delay or 0.0, settings.max_crawl_delay_seconds)
         if sample is None:

@@ -84,10 +84,18 @@ class SiteReader:
     """Asks one site for its list of pages."""
 
     def __init__(
-        self, site: Site, client: HttpClient, gate: RobotsGate, settings: Settings, *, was_listed: bool = False
+        self,
+        site: Site,
+        client: HttpClient,
+        gate: RobotsGate,
+        settings: Settings,
+        *,
+        was_listed: bool = False,
+        has_copies: bool = False,
     ) -> None:
-        """`was_listed`: an earlier refresh read a list of this site."""
+        """`was_listed`: an earlier refresh read a list of this site. `has_copies`: pages of it are held."""
         self._site = site
+        self._has_copies = has_copies
         self._was_listed = was_listed
         self._client = client
         self._gate = gate
@@ -98,7 +106,7 @@ class SiteReader:
         """The site's list, by its source type.
 
         Raises NothingDiscovered when robots.txt could not be read, so that nothing may be asked, and when no source
-        names a page.
+        names a page, unless robots.txt forbids a site of which pages are held.
         """
         verdict = await self._verdict()
         self._listing.crawl_delay = verdict.crawl_delay
@@ -109,9 +117,18 @@ class SiteReader:
                 await self._read_given_list()
             case SourceType.AUTO:
                 await self._read_all(verdict)
+        if not self._listing.pages and self._has_copies:
+            await self._note_forbidden_site()
         if not self._listing.pages:
             raise NothingDiscovered(self._nothing())
         return self._listing
+
+    async def _note_forbidden_site(self) -> None:
+        """A robots.txt that forbids the lists and the start page alike wants the copies gone that are held: then the
+        start page stands for a list, as a page that is forbidden, and the others are asked for one by one."""
+        start = self._site.url if self._site.source_type is SourceType.AUTO else urljoin(self._site.url, "/")
+        if (await self._gate.verdict(start)).access is Access.FORBIDDEN:
+            self._listing.pages.append(Listed(start, PageSource.GIVEN))
 
     async def _verdict(self) -> RobotsVerdict:
         try:

@@ -68,7 +68,8 @@ def request_for(due: DuePage, *, ignore_noindex: bool) -> PageRequest:
     """The request for a page: conditional only while what it is compared with is held."""
     folded = due.state is PageStatus.DUPLICATE and due.original_is_kept
     original = due.duplicate_of if folded else None
-    if not (due.has_copy or folded) or due.content_hash is None:
+    same_as_before = due.has_copy or (folded and not due.redirected)
+    if not same_as_before or due.content_hash is None:
         return PageRequest(due.url, ignore_noindex=ignore_noindex, original=original)
     return PageRequest(due.url, due.etag, due.last_modified, due.content_hash, ignore_noindex, original)
 
@@ -148,8 +149,9 @@ def _keep(due: DuePage, result: PageResult, ending: Ending, rules: Rules, now: d
 
 
 def _still_duplicate(due: DuePage, ending: Ending) -> Ending:
-    """A page that was folded into another and has not changed stays folded."""
-    if due.state is not PageStatus.DUPLICATE:
+    """A page that was folded into another and has not changed stays folded. One that redirected does not: it gave an
+    answer of its own."""
+    if due.state is not PageStatus.DUPLICATE or due.redirected:
         return ending
     attempt = replace(ending.attempt, reason=due.reason)
     return replace(ending, outcome=Outcome.DUPLICATE, duplicate_of=due.duplicate_of, attempt=attempt)

@@ -23,7 +23,7 @@ _END: Final = named("frontier_end")
 _RETRY: Final = named("frontier_retry")
 _DEFER_REST: Final = named("frontier_defer_rest")
 _OUTCOMES: Final = named("frontier_outcomes")
-_FORGET_CANONICAL: Final = named("frontier_forget_canonical")
+_FORGET_LEADS: Final = named("frontier_forget_leads")
 _CANONICAL_PAIRS: Final = named("frontier_canonical_pairs")
 _HAS_LIST: Final = named("frontier_has_list")
 _WANT: Final = named("frontier_want")
@@ -53,6 +53,8 @@ class DuePage:
     """A body is stored that an answer can be compared with."""
     original_is_kept: bool = False
     """It was a duplicate, and the page it is a duplicate of is in the index."""
+    redirected: bool = False
+    """It was a duplicate because it redirected: what is known of its own body is from before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +185,9 @@ class Frontier:
             _ASK_ANEW, site_id=self._site_id, generation=self._generation, page_ids=list(page_ids)
         )
 
-    def forget_canonical(self, page_ids: Sequence[str]) -> None:
-        """Drop what these pages called their canonical address."""
-        self._database.execute(_FORGET_CANONICAL, site_id=self._site_id, page_ids=list(page_ids))
+    def forget_leads(self, page_ids: Sequence[str]) -> None:
+        """Drop where these pages redirected to, and what they called their canonical address."""
+        self._database.execute(_FORGET_LEADS, site_id=self._site_id, page_ids=list(page_ids))
 
     def canonical_pairs(self) -> list[CanonicalPair]:
         """Pages with a canonical link to another kept page, where one of the two is new; by original."""

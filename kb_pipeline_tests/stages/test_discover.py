@@ -308,6 +308,27 @@ def test_a_forbidden_folder_is_forbidden_and_comes_back(stores, settings, server
     assert set(site.kept()) == {"/a", "/x/b"}
 
 
+@pytest.mark.parametrize(("source_type", "path"), [(SourceType.AUTO, "/"), (SourceType.SITEMAP, "/sitemap.xml")])
+def test_a_site_that_is_forbidden_whole_gives_its_copies_up(stores, settings, server, source_type, path):
+    server.pages |= {"/robots.txt": robots("User-agent: *"), "/sitemap.xml": urlset(server, "/a", "/b")}
+    site = Site(stores, settings, server, source_type, path)
+    site.discover()
+    approve(stores, settings, SITE, pages=100, by="test")
+    site.publish("/a", "/b")
+    server.pages["/robots.txt"] = robots("User-agent: *", "Disallow: /")
+    report = site.discover()
+    assert (report.kept, report.counts["forbidden"], report.counts["asked_again"]) == (0, 1, 2)
+    assert report.approved
+    assert set(site.kept()) == {"/a", "/b"}
+    assert stores.pages.count_with_copy(SITE) == 2
+
+
+def test_a_site_that_was_always_forbidden_is_refused(stores, settings, server):
+    server.pages["/robots.txt"] = robots("User-agent: *", "Disallow: /")
+    with pytest.raises(NothingDiscovered, match="does not allow this page"):
+        Site(stores, settings, server).discover()
+
+
 def test_an_approved_site_stays_approved_up_to_its_number_and_old_pages_come_first(stores, settings, server):
     server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
     site = Site(stores, settings, server)

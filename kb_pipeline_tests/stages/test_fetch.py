@@ -257,6 +257,25 @@ def test_a_redirect_that_is_known_is_not_followed_again(stores, settings):
     assert site.page("/old").duplicate_of == site.page("/other").page_id
 
 
+@pytest.mark.parametrize("settled", [True, False], ids=["removed", "held"])
+def test_a_page_that_redirected_for_a_while_comes_back_as_it_was(stores, settings, settled):
+    pages = mass() | {"/": good("home", etag='"home"')}
+    pages = {path: good(path, etag=f'"{path}"') for path in pages}
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, settings, server)
+        site.run(*pages)
+        server.pages.update({path: redirect("/", 302) for path in pages if path != "/"})
+        site.run(*pages)
+        if settled:
+            assert site.run(*pages).removed == 30
+        server.pages.update(pages)
+        report = site.run(*pages)
+        assert report.outcomes[Outcome.DUPLICATE] == 0
+        assert all(site.in_index(path) for path in pages)
+        assert {path: site.page(path).duplicate_of for path in pages} == dict.fromkeys(pages)
+        assert site.run(*pages).outcomes == {Outcome.UNCHANGED: 31}
+
+
 def test_a_copy_stays_until_the_page_that_it_moved_to_is_in(stores, settings):
     with LoopbackSite({"/old": good("moving")}) as server:
         site = Refreshes(stores, settings, server)

@@ -1,7 +1,7 @@
 -- The fetch frontier: pages still due in the open refresh, what ended them, and which copies then leave the index.
 
 -- Those whose retry time has come first. Pages that a worker has in hand, or that wait to be committed, are left out.
--- A page that was a duplicate is asked conditionally as long as its original is kept. A copy without a length is one
+-- A page that was a duplicate is asked conditionally as long as its original is kept, unless it only redirected there. A copy without a length is one
 -- whose body was lost.
 -- name: frontier_due
 SELECT p.page_id, p.url, p.state, p.reason, p.depth, p.etag, p.last_modified, p.content_hash, p.duplicate_of, p.attempts,
@@ -9,7 +9,9 @@ SELECT p.page_id, p.url, p.state, p.reason, p.depth, p.etag, p.last_modified, p.
        p.content_hash IS NOT NULL AND p.removed_generation IS NULL AND p.body_bytes IS NOT NULL AS has_copy,
        EXISTS (SELECT FROM pages o WHERE o.site_id = p.site_id AND o.page_id = p.duplicate_of
                AND o.content_hash IS NOT NULL AND o.removed_generation IS NULL
-               AND o.state IN ('fresh', 'unchanged')) AS original_is_kept
+               AND o.state IN ('fresh', 'unchanged')) AS original_is_kept,
+       EXISTS (SELECT FROM aliases a WHERE a.site_id = p.site_id AND a.alias_id = p.page_id
+               AND a.page_id = p.duplicate_of AND a.kind = 'redirect') AS redirected
 FROM pages p
 WHERE p.site_id = %(site_id)s AND p.wanted_generation > p.done_generation
   AND (p.retry_at IS NULL OR p.retry_at <= %(now)s)
@@ -56,9 +58,9 @@ SELECT state AS name, count(*) AS amount FROM pages
 WHERE site_id = %(site_id)s AND wanted_generation = %(generation)s AND done_generation >= %(generation)s
 GROUP BY state ORDER BY state;
 
--- The canonical links of pages that were just read are recorded anew.
--- name: frontier_forget_canonical
-DELETE FROM aliases WHERE site_id = %(site_id)s AND kind = 'canonical' AND alias_id = ANY (%(page_ids)s::text[]);
+-- Where pages lead to that were just read is recorded anew.
+-- name: frontier_forget_leads
+DELETE FROM aliases WHERE site_id = %(site_id)s AND kind IN ('canonical', 'redirect') AND alias_id = ANY (%(page_ids)s::text[]);
 
 -- Pages that call another kept page their canonical address, where either was read anew in this refresh.
 -- name: frontier_canonical_pairs
