@@ -15,12 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kb_pipeline.stages.approve import approve
-
 from benchmarks.live_instance import Webserver, dagster_processes, wait_until
 from benchmarks.pictures import take_pictures
+from benchmarks.small_model import small_model
 from kb_pipeline.model import RefreshOutcome, SiteOptions, SiteState
 from kb_pipeline.settings import Settings
+from kb_pipeline.stages.approve import approve
 from kb_pipeline.store.stores import Stores, postgres
 from kb_pipeline_tests.sites.replies import page, prose, sitemap
 from kb_pipeline_tests.sites.server import LoopbackSite
@@ -32,7 +32,7 @@ ASSETS = ["discovered_urls", "fetched_pages", "extracted_text", "chunks", "embed
 SITES = ("apples", "birds", "clouds")
 PAGES = 30
 SENSORS = ("site_registry", "site_removal", "refresh_due", "retry_due", "run_failure", "lost_runs")
-PATIENCE = 300
+PATIENCE = 900
 
 
 class Report:
@@ -191,7 +191,12 @@ def main() -> int:
         settings = started.model_copy(update={"postgres_url": stack.enter_context(postgres(started))})
         stores = stack.enter_context(Stores.open(settings))
         sites = {topic: stack.enter_context(small_site(topic)) for topic in SITES}
-        extra = {"KB_ALLOW_PRIVATE": "127.0.0.0/8", "KB_REQUEST_GAP_SECONDS": "0"}
+        extra = {
+            "KB_ALLOW_PRIVATE": "127.0.0.0/8",
+            "KB_REQUEST_GAP_SECONDS": "0",
+            # Embedding is not the subject here.
+            "KB_EMBEDDING_MODEL": str(small_model(folder / "model")),
+        }
         web = stack.enter_context(dagster_processes(settings, extra, folder / "logs"))
         add_and_import(report, stores, settings, web, sites)
         backfill(report, web, sites)

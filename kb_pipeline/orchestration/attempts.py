@@ -1,7 +1,6 @@
 """When a site's next run may start. Dagster's run history answers it together with our tables; there is no
 cursor, and a run counts whoever started it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -55,9 +54,10 @@ def busy_sites(instance: DagsterInstance) -> set[str]:
 
 
 def attempts_since(
-    instance: DagsterInstance, site_id: str, since: datetime, *, job_names: Iterable[str] = ()
+    instance: DagsterInstance, site_id: str, since: datetime, job: str, *, failures_of_others: bool
 ) -> Attempts:
-    """Runs of the site that ended after `since`, of the named jobs or of any.
+    """Runs of the job for the site that ended after `since`; with `failures_of_others`, broken runs of other jobs too:
+    a backfill that breaks says as much about the site as a refresh that does.
 
     Compares end times, which are Unix time, and not Dagster's creation column, which is in the time zone of
     the database session.
@@ -65,11 +65,11 @@ def attempts_since(
     records = instance.get_run_records(
         filters=RunsFilter(tags={PARTITION_TAG: site_id}, statuses=list(FINISHED)), limit=4 * MAX_ATTEMPTS
     )
-    wanted = set(job_names)
     ended = [
         record
         for record in records
-        if (not wanted or record.dagster_run.job_name in wanted) and _ended_at(record) > since
+        if _ended_at(record) > since
+        and (record.dagster_run.job_name == job or (failures_of_others and not record.dagster_run.is_success))
     ]
     ended.sort(key=_ended_at, reverse=True)
     canceled = bool(ended) and ended[0].dagster_run.status is DagsterRunStatus.CANCELED

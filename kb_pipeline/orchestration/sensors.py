@@ -104,7 +104,7 @@ def _site_requests(
         if asked > now and state is SiteState.REGISTERED:
             continue  # its discovery failed, and has been given a time
         since = max(site.created_at, asked) if asked <= now else site.created_at
-        attempts = attempts_since(instance, site.site_id, since, job_names=[job])
+        attempts = attempts_since(instance, site.site_id, since, job, failures_of_others=False)
         pause = timedelta(hours=site.options.refresh_interval_hours)
         if attempts.ready_at(pause_after_cancel=pause) <= now:
             requests.append(run_request(job, site.site_id, since, 0, attempts))
@@ -125,7 +125,7 @@ def _due_requests(
 ) -> Iterable[dg.RunRequest]:
     now = stores.now()
     for site in due:
-        attempts = attempts_since(instance, site.site_id, site.since)
+        attempts = attempts_since(instance, site.site_id, site.since, job, failures_of_others=True)
         if site.is_open and len(attempts.ended_at) >= MAX_ATTEMPTS:
             lifecycle.fail(stores, site.site_id, reason=_gave_up(stores, site, len(attempts.ended_at)))
         elif attempts.ready_at(pause_after_cancel=timedelta(hours=site.refresh_interval_hours)) <= now:

@@ -10,6 +10,10 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 NO_PAUSE = timedelta(0)
 
 
+def attempts(instance, job, since=LONG_AGO, *, failures_of_others=True):
+    return attempts_since(instance, "docs", since, job, failures_of_others=failures_of_others)
+
+
 def test_the_first_run_may_start_at_once():
     assert Attempts((), last_was_canceled=False).ready_at(pause_after_cancel=NO_PAUSE) < LONG_AGO
 
@@ -37,20 +41,22 @@ def test_only_ended_runs_of_the_site_since_the_moment_count(instance, record_run
     record_run("refresh", "docs", DagsterRunStatus.FAILURE)
     record_run("refresh", "docs", DagsterRunStatus.STARTED)
     record_run("refresh", "other", DagsterRunStatus.FAILURE)
-    assert len(attempts_since(instance, "docs", LONG_AGO).ended_at) == 1
-    assert attempts_since(instance, "docs", datetime.now(UTC) + timedelta(minutes=1)).ended_at == ()
+    assert len(attempts(instance, "refresh").ended_at) == 1
+    assert attempts(instance, "refresh", datetime.now(UTC) + timedelta(minutes=1)).ended_at == ()
 
 
-def test_attempts_of_other_jobs_do_not_count_when_jobs_are_named(instance, record_run):
+def test_runs_of_other_jobs_count_only_when_they_broke_and_are_asked_for(instance, record_run):
     record_run("discover", "docs", DagsterRunStatus.FAILURE)
-    assert attempts_since(instance, "docs", LONG_AGO, job_names=["remove_site"]).ended_at == ()
-    assert len(attempts_since(instance, "docs", LONG_AGO, job_names=["discover"]).ended_at) == 1
+    record_run("reindex", "docs", DagsterRunStatus.SUCCESS)
+    assert len(attempts(instance, "refresh").ended_at) == 1
+    assert attempts(instance, "refresh", failures_of_others=False).ended_at == ()
+    assert len(attempts(instance, "discover", failures_of_others=False).ended_at) == 1
 
 
 def test_a_canceled_run_is_known_as_canceled(instance, record_run):
     record_run("refresh", "docs", DagsterRunStatus.FAILURE)
     record_run("refresh", "docs", DagsterRunStatus.CANCELED)
-    assert attempts_since(instance, "docs", LONG_AGO).last_was_canceled
+    assert attempts(instance, "refresh").last_was_canceled
 
 
 @pytest.mark.parametrize("status", [DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED])
