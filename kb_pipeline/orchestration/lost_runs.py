@@ -34,5 +34,8 @@ def end_lost_runs(instance: DagsterInstance, database: Database, *, site_id: str
         # The lock is given back a moment before the run's end is recorded.
         if now is not None and now.status in _GOING_ON:
             instance.report_run_failed(now, f"The run's process ({held[run_id]}) exited without a word.")
+            # Only the daemon gives a dead run's pool slots back, and none runs beside a command at a shell: the
+            # next refresh would wait for its own predecessor without end.
+            instance.event_log_storage.free_concurrency_slots_for_run(run_id)
             ended += 1
     return len(held), ended

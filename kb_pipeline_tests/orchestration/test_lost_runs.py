@@ -55,3 +55,12 @@ def test_a_killed_process_gives_its_lock_back(database, postgres_url):
         if runs_without_lock(database, ["a-run"]):
             break
     assert runs_without_lock(database, ["a-run"]) == ["a-run"]
+
+
+def test_a_lost_run_gives_its_pool_slots_back(instance, tick, record_run):
+    storage = instance.event_log_storage
+    storage.set_concurrency_slots("embed", 1)
+    lost = record_run("refresh", "docs", DagsterRunStatus.STARTED, **{PROCESS_TAG: "host:1"})
+    assert storage.claim_concurrency_slot("embed", lost.run_id, "embeddings").is_claimed
+    tick("lost_runs")
+    assert storage.claim_concurrency_slot("embed", "the-next-run", "embeddings").is_claimed
