@@ -18,7 +18,7 @@ from kb_pipeline.errors import ConnectionBroken, GuardRefused, TimedOut, TooMany
 from kb_pipeline.fetch.content_coding import ACCEPT_ENCODING, Body
 from kb_pipeline.fetch.guard import Guard
 from kb_pipeline.fetch.response import ByteLimit, Head, Response
-from kb_pipeline.fetch.transport import GuardedTransport
+from kb_pipeline.fetch.transport import GuardedTransport, wire_headers
 
 if TYPE_CHECKING:
     import ssl
@@ -92,13 +92,13 @@ class HttpClient:
         self.guard = guard or Guard(settings.allow_private)
         self._settings = settings
         self._turns = turns
-        transport = GuardedTransport(
+        self._transport = GuardedTransport(
             self.guard,
             ssl_context=ssl_context or httpx.create_ssl_context(),
             connections=max(64, settings.host_connections),
         )
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-        self._http = httpx.AsyncClient(transport=transport, cookies=no_cookies, trust_env=False)
+        self._http = httpx.AsyncClient(transport=self._transport, cookies=no_cookies, trust_env=False)
 
     async def __aenter__(self) -> Self:
         return self
@@ -196,7 +196,10 @@ class HttpClient:
         answered = False
         request = self._request(url, headers, chain.cookies)
         try:
-            response = await self._http.send(request, stream=True)
+            # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises
+            # for those that lead nowhere.
+            response = await self._transport.handle_async_request(request)
+            response.request = request
             answered = True
         finally:
             if not answered:
@@ -228,7 +231,7 @@ class HttpClient:
         settings = self._settings
         timeout = httpx.Timeout(settings.read_timeout_seconds, connect=settings.connect_timeout_seconds)
         try:
-            request = self._http.build_request("GET", target.url, headers=headers, timeout=timeout)
+            request = self._http.build_request("GET", target.url, headers=wire_headers(headers), timeout=timeout)
         except httpx.InvalidURL as error:
             message = f"the address cannot be requested ({error})"
             raise GuardRefused(message) from error

@@ -13,7 +13,7 @@ from kb_pipeline.errors import CertificateInvalid, ConnectFailed, ConnectionBrok
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
 KEEPALIVE_SECONDS: Final = 15.0
 _HOSTNAME_MISMATCH: Final = frozenset({62, 63, 64})
@@ -72,6 +72,11 @@ class _Stream(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._response.aclose()
+
+
+def wire_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Header lines as they came: a site's own ETag may hold any octet, and is sent back octet by octet."""
+    return [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in headers.items()]
 
 
 @contextmanager

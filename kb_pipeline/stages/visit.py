@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kb_pipeline.store.frontier import DuePage
 
 _ROBOTS: Final = "robots.txt"
+_LONGEST_VALIDATOR: Final = 512
+"""Characters."""
 _LONGEST_RETRY: Final = timedelta(days=1)
 
 
@@ -198,9 +200,15 @@ def _copy(response: Response) -> Copy:
     return Copy(
         content_hash=content_hash(response.body),
         body_bytes=len(response.body),
-        etag=response.headers.get("etag"),
-        last_modified=response.headers.get("last-modified"),
+        etag=_validator(response.headers.get("etag")),
+        last_modified=_validator(response.headers.get("last-modified")),
     )
+
+
+def _validator(value: str | None) -> str | None:
+    """What can be sent back. A server may refuse a request with a header so long, and then the page would stay as it
+    is for ever; what PostgreSQL cannot store as it is would never compare equal."""
+    return value if value and len(value) <= _LONGEST_VALIDATOR and "\0" not in value else None
 
 
 def _snapshot(due: DuePage, best: TierResult, response: Response, copy: Copy, now: datetime) -> Snapshot:

@@ -1,6 +1,7 @@
 """The client over real sockets: redirects, limits, codings, and every way a server can break off."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import textwrap
@@ -152,6 +153,27 @@ def test_the_eleventh_redirect_is_not_followed():
 def test_a_redirect_into_a_private_network_ends_the_request(target):
     with LoopbackSite({"/": redirect(target)}) as site, pytest.raises(GuardRefused):
         get(site)
+
+
+@pytest.mark.parametrize(
+    "target", ["javascript:alert(1)", "mailto:a@b", "data:text/html,x", "http:///", "tel:1", "about:blank", "x:y/z"]
+)
+def test_a_redirect_to_no_web_address_ends_the_request_and_nothing_else(target):
+    with LoopbackSite({"/": redirect(target)}) as site, contextlib.suppress(GuardRefused):
+        assert get(site).status == 301
+
+
+@pytest.mark.parametrize("target", ["http://x:99999/", "http://[::g]/", "http://a b/", "//", "http://%zz/"])
+def test_a_redirect_to_an_address_that_cannot_be_read_is_no_redirect(target):
+    with LoopbackSite({"/": redirect(target)}) as site:
+        assert get(site).status == 301
+
+
+@pytest.mark.parametrize("target", ["/e\tn\td", "  /end  ", "\\end", "./x/../end", "///127.0.0.1:{port}/end"])
+def test_a_location_is_read_as_browsers_read_it(target):
+    with LoopbackSite({"/end": "there"}) as site:
+        site.pages["/"] = redirect(target.format(port=site.port))
+        assert get(site).body == b"there"
 
 
 def test_a_cookie_lives_for_one_chain_and_no_longer():

@@ -199,6 +199,31 @@ def test_a_second_refresh_asks_conditionally_and_downloads_no_body(stores, setti
     assert site.bodies() == before
 
 
+@pytest.mark.parametrize(
+    ("headers", "statuses"),
+    [
+        ({"etag": '"caf\xe9-\xff"'}, [200, 304]),
+        ({"etag": '"' + "e" * 9000 + '"'}, [200, 200]),
+        ({"last-modified": "gestern, um f\xfcnf"}, [200, 200]),
+        ({"last-modified": "Fri, 01 Jan 2999 00:00:00 GMT"}, [200, 200]),
+        ({"etag": "unquoted, twice"}, [200, 304]),
+        ({"etag": ""}, [200, 200]),
+    ],
+)
+def test_whatever_validators_a_site_sends_its_page_is_asked_again(stores, settings, headers, statuses):
+    def answer(request):
+        asked = request.headers.get("if-none-match")
+        if asked is not None and len(asked) > 8000:
+            return Reply(status=431)
+        return Reply(status=304) if asked and asked == headers.get("etag") else good(headers=headers)
+
+    with LoopbackSite({"/a": answer}) as server:
+        site = Refreshes(stores, settings, server)
+        site.run("/a")
+        assert site.run("/a").outcomes == {Outcome.UNCHANGED: 1}
+        assert [request.status for request in server.requests if request.path == "/a"] == statuses
+
+
 def test_a_changed_page_replaces_its_copy(stores, settings):
     with LoopbackSite({"/a": good("first", etag='"1"')}) as server:
         site = Refreshes(stores, settings, server)
