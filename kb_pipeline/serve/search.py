@@ -11,6 +11,7 @@ from kb_pipeline.errors import ConfigError, NotLive
 from kb_pipeline.model import Hit
 from kb_pipeline.store.lance import readable
 from kb_pipeline.store.lance_indexes import FULL_TEXT_COLUMN
+from kb_pipeline.store.rows import storable_text
 from kb_pipeline.store.schemas import vectors_table_name
 from kb_pipeline.store.vectors import LIVE_TAG
 
@@ -70,7 +71,7 @@ def search(
     if live is None:
         message = f"nothing of site {site_id!r} is live yet; `kb sites show {site_id}` says what it waits for"
         raise NotLive(message)
-    question = " ".join(question.replace("\x00", " ").split())[:MOST_QUESTION_CHARACTERS]
+    question = " ".join(storable_text(question.replace("\x00", " ")).split())[:MOST_QUESTION_CHARACTERS]
     if not question or limit < 1:
         return []
     table = _live_table(stores, live)

@@ -43,6 +43,7 @@ AWKWARD_QUESTIONS = [
     "what is it",
     "'; DROP TABLE x; --",
     "\x00 tide",
+    "\ud800 tide \udfff",
     "x" * 20_000,
     "harbour " * 5000,
     "漢字",
