@@ -32,6 +32,8 @@ MEASURED_TAGS: Final = names(
 _NOTHING: Final[frozenset[str]] = frozenset()
 _NO_ATTRIBUTES: Final[dict[str, str]] = {}
 _UNREAD: Final = frozenset({"script", "style"})
+_HEAD_TAGS: Final = names("base basefont bgsound link meta noscript script style template title")
+"""What may stand in a head (HTML, 13.2.6.4.4 "in head"); anything else begins the body."""
 _NAME_PARTS: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+")
 
 
@@ -117,6 +119,7 @@ class _Builder:
         self._text: list[str] = []
         self._events = 0
         self._unread = 0
+        self._body: Node | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._events += 1
@@ -128,8 +131,13 @@ class _Builder:
             self._open.append(None)
             self._text.append(" ")
             return
-        node = Node(tag, _few(attributes) if attributes else _NO_ATTRIBUTES, self._here)
-        self._here.children.append(node)
+        if self._here.tag == "head" and tag not in _HEAD_TAGS:
+            self._leave_head()
+        node = self._body if tag == "body" else None
+        if node is None:
+            node = Node(tag, _few(attributes) if attributes else _NO_ATTRIBUTES, self._here)
+            self._here.children.append(node)
+            self._body = node if tag == "body" else self._body
         self._open.append(node)
         self._here = node
         if tag in _UNREAD and "ld+json" not in node.get("type").lower():
@@ -161,8 +169,21 @@ class _Builder:
 
     def _put_text(self) -> None:
         """Character references arrive one by one; what belongs together is put together."""
-        self._here.children.append("".join(self._text))
+        text = "".join(self._text)
         self._text.clear()
+        if self._here.tag == "head" and text.strip():
+            self._leave_head()
+        self._here.children.append(text)
+
+    def _leave_head(self) -> None:
+        """Go on in the body. libxml2 knows no element of HTML 5, and keeps a `<main>` that follows an unclosed or
+        implied head within it, with all the page's text."""
+        head = self._here
+        html = head.parent or self.root
+        if self._body is None:
+            self._body = Node("body", parent=html)
+            html.children.append(self._body)
+        self._open[-1] = self._here = self._body
 
 
 def _few(attributes: Mapping[str, str]) -> Mapping[str, str]:

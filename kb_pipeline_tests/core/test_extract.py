@@ -230,3 +230,19 @@ def test_letters_are_counted_once_and_scripts_are_none():
     document, _ = parse_html('<p>ab <a href=/>cd</a></p><script type="application/ld+json">{"x": 1}</script>')
     measure(document)
     assert (document.letters, document.link_letters) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<html><title>c</title><main><p>{}</p></main>",
+        "<title>c</title><article><h2>A pump</h2><p>{}</p></article>",
+        "<head><title>c</title><section><p>{}</p></section></head><body class=a><p>More.</p></body>",
+        "<title>c</title>{}",
+        "<head><title>c</title><x-app><main><p>{}</p></main></x-app>",
+    ],
+)
+def test_content_that_follows_a_head_which_nothing_closes_is_the_body(page):
+    text = extract_html(page.format(PROSE), URL)
+    assert PROSE.strip() in text.markdown
+    assert text.title == "c"
