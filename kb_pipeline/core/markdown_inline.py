@@ -123,8 +123,10 @@ class InlineText:
 
     def take(self) -> tuple[str, int]:
         """Return what was collected and its visible length, and begin anew."""
-        written = "".join(self._parts).strip()
-        visible = self.visible
+        joined = "".join(self._parts)
+        # A blank before a link without text was counted, and nobody sees it.
+        visible = self.visible - (len(joined) - len(joined.rstrip(" ")))
+        written = joined.strip()
         self._parts = []
         self.visible = 0
         self._space = self._begun = False

@@ -78,7 +78,8 @@ def test_what_a_dead_child_left_behind_is_ended_too(tmp_path):
 
 def test_a_polite_child_is_asked_only_once(tmp_path):
     script = (
-        "import signal, time\n"
+        # A test runner that was started in the background hands an ignored SIGINT down.
+        "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n    print('up', flush=True); time.sleep(600)\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True)"
     )
@@ -88,10 +89,10 @@ def test_a_polite_child_is_asked_only_once(tmp_path):
     assert "interrupted" in child.last_words()
 
 
-def test_the_keeper_holds_the_embedded_server_until_it_is_told_to_stop(tmp_path):
+def test_the_keeper_holds_the_embedded_server_until_it_is_told_to_stop(data_dir):
     """`kb env` as a shell runs it: the server outlives the command, and `--stop` ends it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "DAGSTER"))}
-    environment["KB_DATA_DIR"] = str(tmp_path / "kb")
+    environment["KB_DATA_DIR"] = str(data_dir / "kb")
     kb = f"{sys.executable} -c 'from kb_pipeline.cli import main; main()'"
     script = f"""
         set -e
@@ -100,6 +101,8 @@ def test_the_keeper_holds_the_embedded_server_until_it_is_told_to_stop(tmp_path)
         pgrep -cf "kb_pipeline.cli.keeper $KB_DATA_DIR"
         {sys.executable} -c 'import psycopg, os; psycopg.connect(os.environ["KB_POSTGRES_URL"]); print("reached")'
         {kb} env --stop
+        # It has let go of the server; leaving takes a moment more.
+        for _ in {{1..100}}; do pgrep -f "kb_pipeline.cli.keeper $KB_DATA_DIR" > /dev/null || break; sleep 0.1; done
         pgrep -cf "kb_pipeline.cli.keeper $KB_DATA_DIR" || true
         test ! -e "$KB_DATA_DIR/postgres/postmaster.pid" && echo stopped
     """

@@ -261,3 +261,8 @@ def test_whatever_code_says_is_in_the_fence(lines):
     code = "\n".join(lines).strip("\n").rstrip()
     parsed = READER.parse(markdown(f"<pre>\n{code}</pre>"))
     assert [token.content for token in parsed if token.type == "fence"] == ([f"{code}\n"] if code.strip() else [])
+
+
+def test_a_blank_before_a_link_that_shows_nothing_is_not_counted():
+    text = extract_html("--> <a href=/x> <a href=/x>", "https://docs.example/")
+    assert text.characters <= len(text.markdown.strip())
