@@ -136,12 +136,18 @@ def broken_deploy(report: Report, stores: Stores, sites: dict[str, LoopbackSite]
 def killed_run(report: Report, stores: Stores, web: Webserver, site: LoopbackSite) -> None:
     """`kill -9` of a run while it fetches; nobody lifts a finger afterwards."""
     pages = {path: answer for path, answer in site.pages.items() if path.startswith("/apples/")}
-    site.pages.update({path: replace(answer, delay=1.5) for path, answer in pages.items()})
+    site.pages.update({path: replace(answer, delay=5.0) for path, answer in pages.items()})
     site.forget()
     stores.sites.schedule("apples", stores.now() - timedelta(seconds=1))
-    wait_until(lambda: sum(map(site.count, pages)) > PAGES // 3, "the run is fetching", PATIENCE)
-    run = next(run for run in web.runs(statuses=["STARTED"]) if _tag(run, "dagster/partition") == "apples")
-    os.kill(int(_tag(run, "kb/process").rpartition(":")[2]), signal.SIGKILL)
+    process: list[int] = []
+
+    def is_known() -> bool:
+        process[:] = [int(_tag(run, "kb/process").rpartition(":")[2] or 0) for run in web.runs(statuses=["STARTED"])]
+        return any(process)
+
+    wait_until(is_known, "the run has started", PATIENCE)
+    wait_until(lambda: sum(map(site.count, pages)) > PAGES // 4, "the run is fetching", PATIENCE)
+    os.kill(process[0], signal.SIGKILL)
     took = wait_until(lambda: not web.runs(statuses=["STARTED"]), "the run is known to be dead", PATIENCE)
     report.line("a run that is killed is known as failed", holds=True, detail=f"{took:.0f} s")
     generation = stores.refreshes.latest("apples").generation
