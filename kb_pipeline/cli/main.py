@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,7 +68,15 @@ def kb(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `kb`, and leave the process with an ExitCode."""
+    """Run `kb`, and leave the process with an ExitCode.
+
+    SIGTERM, as systemd, containers and `timeout` send it, ends a command as Ctrl-C does: by the way that gives the
+    site's lock back and stops the embedded PostgreSQL.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background job begins with an ignored SIGINT.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(arguments))
 
 

@@ -85,7 +85,8 @@ def test_a_site_without_pages_says_what_was_looked_for(kb, registered):
     assert "sitemap" in answer.err
 
 
-def test_ctrl_c_stops_a_refresh_and_the_next_one_asks_for_no_page_again(kb, registered, stores):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_refresh_and_the_next_one_asks_for_no_page_again(kb, registered, stores, number):
     names = [f"/page-{number}" for number in range(14)]
     registered.pages |= {name: page(name, prose(name)) for name in names}
     registered.pages["/sitemap.xml"] = sitemap(*map(registered.url, names))
@@ -105,7 +106,7 @@ def test_ctrl_c_stops_a_refresh_and_the_next_one_asks_for_no_page_again(kb, regi
         assert time.monotonic() < deadline
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=120)
     assert process.returncode == ExitCode.INTERRUPTED, said
     assert "the next run goes on from here" in said
