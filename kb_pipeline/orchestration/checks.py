@@ -19,8 +19,12 @@ def discovery_found_pages(case: Case) -> Verdict:
     if refresh is None:
         return Verdict(False, "nothing was discovered yet")
     kept, before = refresh.counts.get("kept", 0), _kept_before(case, refresh.generation)
-    lost = max(0, before - kept)
-    counts = {"kept": kept, "kept_before": before}
+    # Forbidden pages are still on the list. What becomes of their copies is `removals_are_plausible`'s to say.
+    forbidden = refresh.counts.get("forbidden", 0)
+    lost = max(0, before - kept - forbidden)
+    counts = {"kept": kept, "kept_before": before, "forbidden": forbidden}
+    if kept == 0 and forbidden and case.stores.publications.live(case.site.site_id) is not None:
+        return Verdict(True, "robots.txt forbids the whole site", counts=counts)
     if kept == 0:
         return Verdict(False, "no page was found that may be kept", counts=counts)
     if _is_mass(case.site, lost, before):

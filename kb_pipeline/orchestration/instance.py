@@ -1,11 +1,13 @@
 """Prepares the Dagster instance that `kb up`, `kb demo` and `kb env` run on: its home folder, its database, the
 variables that dagster.yaml reads, and the limits of the pools."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
 
 from dagster import DagsterInstance
+from sqlalchemy.exc import IntegrityError
 
 from kb_pipeline.errors import ConfigError, StoreUnavailable
 from kb_pipeline.orchestration.pools import POOL_LIMITS
@@ -64,7 +66,9 @@ def set_pool_limits(instance: DagsterInstance) -> None:
     known = {pool.name for pool in instance.event_log_storage.get_pool_limits() if not pool.from_default}
     for name, limit in POOL_LIMITS.items():
         if name not in known:
-            instance.event_log_storage.set_concurrency_slots(name, limit)
+            # Two commands on a new instance: the other one was first, and gave the pool the same limit.
+            with contextlib.suppress(IntegrityError):
+                instance.event_log_storage.set_concurrency_slots(name, limit)
 
 
 def _link_config(home: Path) -> None:

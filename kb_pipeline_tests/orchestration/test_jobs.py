@@ -108,6 +108,16 @@ def test_the_next_refresh_confirms_a_removal_that_was_held(run, registered, site
     assert stores.publications.live("docs").pages == 2
 
 
+def test_a_robots_txt_that_forbids_the_whole_site_is_held_once_and_then_empties_it(run, registered, site, stores):
+    registered(auto_approve_pages=10, removal_limit_pages=2, tolerated_thin_share=1.0)
+    run("refresh", "docs")
+    site.pages["/robots.txt"] = b"User-agent: *\nDisallow: /\n"
+    assert failed_checks(run("refresh", "docs")) == ["removals_are_plausible"]
+    assert stores.publications.live("docs").pages == 7
+    assert run("refresh", "docs").success
+    assert stores.publications.live("docs").pages == 0
+
+
 def test_a_list_that_collapsed_stops_the_refresh_and_is_believed_the_second_time(run, registered, site, stores):
     registered(auto_approve_pages=10, removal_limit_pages=2)
     run("refresh", "docs")
