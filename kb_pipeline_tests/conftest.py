@@ -39,6 +39,26 @@ def pytest_unconfigure():
         shutil.rmtree(os.environ.pop(SERVER_DIR), ignore_errors=True)
 
 
+def settings_in_the_environment():
+    """The variables that settings are read from, but for the two that are the tests' own."""
+    own = {SERVER_DIR, "KB_TEST_POSTGRES_URL"}
+    return {
+        name: value for name, value in os.environ.items() if name.startswith(("KB_", "DAGSTER_")) and name not in own
+    }
+
+
+@pytest.fixture(autouse=True)
+def environment_of_nobody():
+    """No test reads the settings of whoever runs it, or those that another test's command has set."""
+    before = settings_in_the_environment()
+    for name in before:
+        del os.environ[name]
+    yield
+    for name in settings_in_the_environment():
+        del os.environ[name]
+    os.environ.update(before)
+
+
 @pytest.fixture(scope="session")
 def embedded_server_url():
     """The embedded server that all workers share: the last one to leave stops it."""
