@@ -137,17 +137,18 @@ def killed_run(report: Report, stores: Stores, web: Webserver, site: LoopbackSit
     """`kill -9` of a run while it fetches; nobody lifts a finger afterwards."""
     pages = {path: answer for path, answer in site.pages.items() if path.startswith("/apples/")}
     site.pages.update({path: replace(answer, delay=5.0) for path, answer in pages.items()})
+    wait_until(lambda: not web.runs(statuses=["STARTED"]), "no run is left of the step before", PATIENCE)
     site.forget()
     stores.sites.schedule("apples", stores.now() - timedelta(seconds=1))
-    process: list[int] = []
 
-    def is_known() -> bool:
-        process[:] = [int(_tag(run, "kb/process").rpartition(":")[2] or 0) for run in web.runs(statuses=["STARTED"])]
-        return any(process)
+    def process() -> int:
+        """Of the run that fetches, once it is known."""
+        started = [_tag(run, "kb/process") for run in web.runs(statuses=["STARTED"])]
+        return next((int(tag.rpartition(":")[2]) for tag in started if tag), 0)
 
-    wait_until(is_known, "the run has started", PATIENCE)
+    wait_until(lambda: process() > 0, "the run has started", PATIENCE)
     wait_until(lambda: sum(map(site.count, pages)) > PAGES // 4, "the run is fetching", PATIENCE)
-    os.kill(process[0], signal.SIGKILL)
+    os.kill(process(), signal.SIGKILL)
     took = wait_until(lambda: not web.runs(statuses=["STARTED"]), "the run is known to be dead", PATIENCE)
     report.line("a run that is killed is known as failed", holds=True, detail=f"{took:.0f} s")
     generation = stores.refreshes.latest("apples").generation
