@@ -191,6 +191,8 @@ def main() -> int:
     parser.add_argument("--pictures", type=Path, help="folder for pictures of the UI")
     parser.add_argument("--keep", type=Path, help="data folder to use and keep (default: a temporary one)")
     options = parser.parse_args()
+    # The processes that were started end with this one, however it is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     report = Report()
     with contextlib.ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kb-live-")))
