@@ -71,6 +71,7 @@ def add_and_import(
     )
     fetched = sum(site.count(f"/{site_id}/0") for site_id, site in sites.items())
     report.line("nothing is fetched before the approval", holds=fetched <= len(sites), detail=f"{fetched} sampled")
+    wait_until(lambda: len(web.runs(statuses=["SUCCESS", "FAILURE"])) >= len(sites), "the runs end", PATIENCE)
     colours = {run["status"] for run in web.runs(statuses=["SUCCESS", "FAILURE"])}
     report.line(
         "a site that waits for its approval is no failed run", holds=colours == {"SUCCESS"}, detail=", ".join(colours)
@@ -153,7 +154,8 @@ def killed_run(report: Report, stores: Stores, web: Webserver, site: LoopbackSit
     report.line("a run that is killed is known as failed", holds=True, detail=f"{took:.0f} s")
     generation = stores.refreshes.latest("apples").generation
     site.pages.update(pages)
-    wait_until(lambda: "SIGKILL" in (stores.sites.get("apples").last_error or ""), "the reason is written", 60)
+    wait_until(lambda: bool(stores.sites.get("apples").last_error), "the reason is written", 60)
+    report.line("the site says what became of it", holds=True, detail=stores.sites.get("apples").last_error or "")
     took = wait_until(lambda: stores.refreshes.open("apples") is None, "its refresh is taken up again", PATIENCE)
     ended = stores.refreshes.latest("apples")
     holds = (ended.generation, ended.outcome) == (generation, RefreshOutcome.PUBLISHED)

@@ -8,6 +8,8 @@ from dagster import AssetCheckSeverity, DagsterEvent, DagsterEventType, DagsterI
 from dagster_shared.error import SerializableErrorInfo
 
 MAX_REASON: Final = 2_000
+_CRASH: Final = "Run execution process"
+"""How a code server begins what it says of a process that died."""
 _KINDS: Final = {
     DagsterEventType.ASSET_CHECK_EVALUATION,
     DagsterEventType.STEP_FAILURE,
@@ -50,9 +52,9 @@ def _broken_run(events: Sequence[DagsterEvent]) -> Iterator[str]:
             error = event.job_failure_data.error if event.event_specific_data else None
             if error is not None:
                 yield _innermost(error)
+            elif before is not None and (before.message or "").startswith(_CRASH):
+                yield _one_line(before.message or "")
             else:
-                if before is not None and "exited" in (before.message or ""):
-                    yield _one_line(before.message or "")
                 yield _one_line(event.message or "")
         before = event
 

@@ -171,6 +171,15 @@ def test_a_broken_run_leaves_its_reason_on_the_site(active, stores, record_run, 
     assert "exit code -9" in stores.sites.get("docs").last_error
 
 
+def test_of_a_killed_process_its_code_servers_words_are_the_reason(active, stores, instance, record_run, failed):
+    active("docs")
+    killed = record_run("refresh", "docs", DagsterRunStatus.STARTED)
+    words = f"Run execution process for {killed.run_id} was terminated by signal 9 (SIGKILL)."
+    instance.report_engine_event(words, killed)
+    failed(killed, None)
+    assert stores.sites.get("docs").last_error == words
+
+
 def test_a_failure_is_old_news_once_a_later_run_went_well(active, stores, record_run, failed):
     active("docs")
     broken = record_run("refresh", "docs", DagsterRunStatus.STARTED)
