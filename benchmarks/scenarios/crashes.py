@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from benchmarks.web_root import WebRoot
 
 OPEN_REFRESH: Final = "SELECT * FROM refreshes WHERE finished_at IS NULL"
+EARLIER: Final = 0.8
 PHASES: Final = "SELECT discovered_at, fetched_at, finished_at FROM refreshes ORDER BY generation DESC LIMIT 1"
 
 
@@ -65,8 +66,7 @@ def import_trials(bench: Bench, served: Served, kills: int) -> Trials:
     expected = reference.state()
     reference.drop()
     for number in range(kills):
-        trial = fresh(bench, served, f"import-{number}")
-        attempt(trial, trials, expected, (number + 0.5) / kills)
+        attempt(lambda name: fresh(bench, served, name), trials, expected, (number + 0.5) / kills)
     return trials
 
 
@@ -76,7 +76,7 @@ def power_cuts(bench: Bench, served: Served, cuts: int) -> Trials:
     expected = reference.state()
     reference.drop()
     for number in range(cuts):
-        attempt(embedded(bench, served, f"power-{number}"), trials, expected, (number + 0.5) / cuts)
+        attempt(lambda name: embedded(bench, served, name), trials, expected, (number + 0.5) / cuts)
     return trials
 
 
@@ -89,8 +89,7 @@ def refresh_trials(bench: Bench, served: Served, kills: int) -> Trials:
     expected = reference.state()
     reference.drop()
     for number in range(kills):
-        trial = copy_of(bench, before, f"refresh-{number}")
-        attempt(trial, trials, expected, (number + 0.5) / kills)
+        attempt(lambda name: copy_of(bench, before, name), trials, expected, (number + 0.5) / kills)
     before.drop()
     return trials
 
@@ -139,23 +138,20 @@ def timed_refresh(installation: Installation) -> float:
     return float((rows[0]["finished_at"] - rows[0]["started_at"]).total_seconds())
 
 
-def attempt(trial: Installation, trials: Trials, expected: tables.State, share: float) -> None:
-    """Kill the refresh at `share` of its length, run it again, and compare what is stored with `expected`.
+def attempt(make: Callable[[str], Installation], trials: Trials, expected: tables.State, share: float) -> None:
+    """Kill a refresh at `share` of its length, run it again, and compare what is stored with `expected`.
 
     On a machine that runs faster by now the refresh may end first; then an earlier moment is tried.
     """
-    offset = share * trials.seconds
-    cost, _ = trial.kb("sites", "refresh", "bench", kill_when=moment(trial, offset))
-    if not cost.killed:
-        trials.unequal += [f"at {share:.0%}: {line}" for line in tables.differences(expected, trial.state())[:3]]
-        trials.phases["after its end"] += 1
-        trial.drop()
-        return
-    trials.phases[phase(trial)] += 1
-    resumed = trial.refresh()
-    trials.resumed_seconds.append(resumed.cost.seconds)
+    trial = make(f"{trials.kind.split()[0].lower()}-{share * 100:.0f}")
+    cost, _ = trial.kb("sites", "refresh", "bench", kill_when=moment(trial, share * trials.seconds))
+    if cost.killed:
+        trials.phases[phase(trial)] += 1
+        trials.resumed_seconds.append(trial.refresh().cost.seconds)
     trials.unequal += [f"at {share:.0%}: {line}" for line in tables.differences(expected, trial.state())[:3]]
     trial.drop()
+    if not cost.killed:
+        attempt(make, trials, expected, share * EARLIER)
 
 
 def moment(trial: Installation, offset: float) -> Callable[[], bool]:
