@@ -38,7 +38,7 @@ BATCH_PAGES: Final = 64
 MAX_LISTED: Final = 50
 _PURGED_AT_ONCE: Final = 500
 _MAX_ERROR: Final = 500
-_READ: Final = ("page_id", "url", "content_type", "body", "status_code")
+_READ: Final = ("page_id", "url", "content_type", "body", "content_hash", "status_code")
 _WITHOUT_MARK: Final = TEXTS_TABLE.schema.remove(TEXTS_TABLE.schema.get_field_index("mark"))
 
 
@@ -152,25 +152,36 @@ class LedgerSink:
 
 
 def derive_texts(marks: Sequence[Mark], snapshots: pa.Table, bot_token: str) -> Derived[pa.Table]:
-    """Text rows of the snapshots. A page whose body is missing or cannot be read is an error of its own."""
+    """Text rows of the snapshots. A page whose body is missing, is another one than its mark names, or cannot be
+    read is an error of its own."""
     rows: list[dict[str, Any]] = []
-    errors = {mark.key: "the ledger has a copy of this page, the data store has none" for mark in marks}
+    errors: dict[str, str] = {}
     counts = {"bytes": 0, "characters": 0, "truncated": 0}
-    for snapshot in snapshots.to_pylist():
-        found = _examined(snapshot, bot_token)
+    stored = {snapshot["page_id"]: snapshot for snapshot in snapshots.to_pylist()}
+    for mark in marks:
+        found = _examined(mark, stored.get(mark.key), bot_token)
         if isinstance(found, str):
-            errors[snapshot["page_id"]] = found
+            errors[mark.key] = found
             continue
-        del errors[snapshot["page_id"]]
-        rows.append(text_row(snapshot["page_id"], snapshot["url"], found))
+        snapshot = stored[mark.key]
+        rows.append(text_row(mark.key, snapshot["url"], found))
         counts["bytes"] += len(snapshot["body"])
         counts["characters"] += found.text.characters
         counts["truncated"] += found.text.truncated
     return Derived(pa.Table.from_pylist(rows, schema=_WITHOUT_MARK), errors, counts)
 
 
-def _examined(snapshot: Mapping[str, Any], bot_token: str) -> Extraction | str:
-    """What the page says, or why it could not be read."""
+def _examined(mark: Mark, snapshot: Mapping[str, Any] | None, bot_token: str) -> Extraction | str:
+    """What the page says, or why it could not be read.
+
+    Bodies are committed before the ledger. A fetch that was killed between the two, or a backup, leaves another body
+    than the mark names; read under that mark, it would pass for the right one from then on. The next fetch asks for
+    the page anew, after which the two agree.
+    """
+    if snapshot is None:
+        return "the ledger has a copy of this page, the data store has none; the next refresh asks for it again"
+    if snapshot["content_hash"] != mark.fingerprint:
+        return "the stored body is not the one that the ledger has; the next refresh asks for the page again"
     try:
         return extraction.examine(
             snapshot["body"],

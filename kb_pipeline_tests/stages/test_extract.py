@@ -34,22 +34,29 @@ class StoredSite:
 
     def fetched(self, path, body, content_type="text/html; charset=utf-8"):
         body = body.encode() if isinstance(body, str) else body
-        url, now = f"https://docs.example{path}", self.stores.now()
-        found = Discovered(self.id(path), url, PageSource.SITEMAP)
-        self.stores.pages.record_discovered(SITE, self.generation, [found], now)
+        self.body_stored(path, body, content_type)
+        self.in_ledger(path, body)
+
+    def body_stored(self, path, body, content_type="text/html; charset=utf-8"):
+        """The first half of a fetch's commit."""
         row = {
-            "page_id": found.page_id,
-            "url": url,
+            "page_id": self.id(path),
+            "url": f"https://docs.example{path}",
             "content_type": content_type,
             "body": body,
             "content_hash": content_hash(body),
             "tier": "plain_http",
             "status_code": 200,
-            "fetched_at": now,
+            "fetched_at": self.stores.now(),
         }
         table = self.stores.site(SITE).ensure(SNAPSHOTS_TABLE)
-        replace_pages(table, SNAPSHOTS_TABLE, [found.page_id], pa.Table.from_pylist([row], SNAPSHOTS_TABLE.schema))
-        self._ended(found.page_id, Outcome.FRESH, Copy(row["content_hash"], len(body), None, None))
+        replace_pages(table, SNAPSHOTS_TABLE, [row["page_id"]], pa.Table.from_pylist([row], SNAPSHOTS_TABLE.schema))
+
+    def in_ledger(self, path, body):
+        """The second half."""
+        found = Discovered(self.id(path), f"https://docs.example{path}", PageSource.SITEMAP)
+        self.stores.pages.record_discovered(SITE, self.generation, [found], self.stores.now())
+        self._ended(found.page_id, Outcome.FRESH, Copy(content_hash(body), len(body), None, None))
 
     def gone(self, path, *, removed):
         self._ended(self.id(path), Outcome.GONE, None)
@@ -187,6 +194,31 @@ def test_a_copy_that_the_data_store_lost_is_an_error_of_that_page(site):
     report = site.extract()
     assert (report.counts["failed"], report.counts["added"]) == (1, 1)
     assert "has none" in report.changes[0].detail or "has none" in report.changes[1].detail
+
+
+OLD, NEW = html("Pumps").encode(), html("Better pumps").encode()
+
+
+@pytest.mark.parametrize(
+    ("stored", "in_ledger"), [(NEW, OLD), (OLD, NEW)], ids=["killed before the ledger", "body of an older backup"]
+)
+@pytest.mark.parametrize("then", [OLD, NEW], ids=["old", "new"])
+def test_a_text_is_of_the_body_that_its_mark_names_whatever_came_between(site, monkeypatch, stored, in_ledger, then):
+    site.fetched("/pumps", OLD)
+    site.extract()
+    before = site.texts()["/pumps"]
+    site.body_stored("/pumps", stored)
+    site.in_ledger("/pumps", in_ledger)
+    monkeypatch.setattr(extraction, "EXTRACTOR_VERSION", "improved")
+    between = site.extract()
+    assert (between.counts["failed"], between.counts["changed"]) == (1, 0)
+    assert "is not the one that the ledger has" in between.changes[0].detail
+    assert site.texts()["/pumps"] == before
+    site.fetched("/pumps", then)
+    site.stores.failures.settle(SITE, "extract", failed=(), settled=[site.id("/pumps")], now=site.stores.now())
+    site.extract()
+    assert site.texts()["/pumps"]["title"] == ("Pumps" if then == OLD else "Better pumps")
+    assert site.extract().counts["unchanged"] == 1
 
 
 def test_a_missing_table_of_bodies_is_not_an_empty_one(site):

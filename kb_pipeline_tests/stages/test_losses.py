@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kb_pipeline.core import extract as extraction
 from kb_pipeline.core.sync import Mark
 from kb_pipeline.errors import StoreError
 from kb_pipeline.model import PageStatus, SiteOptions
@@ -16,6 +17,7 @@ from kb_pipeline.stages.extract import extract_texts
 from kb_pipeline.stages.fetch import fetch_pages
 from kb_pipeline.stages.losses import accounted, lacking
 from kb_pipeline.stages.publish import publish, rollback
+from kb_pipeline.store.frontier import Frontier
 from kb_pipeline.store.lance import read_rows
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.sites.replies import Reply, page, prose, sitemap
@@ -112,6 +114,32 @@ def test_a_body_that_is_older_than_the_ledger_is_asked_for_again(whole):
     whole.refresh()
     rows = read_rows(whole.stores.site(SITE).table("snapshots")).to_pylist()
     assert b"birds and eggs" in next(row["body"] for row in rows if row["url"].endswith("/birds"))
+
+
+class KilledBeforeTheLedger(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("then", ["birds", "birds and eggs"])
+def test_a_reindex_between_the_two_halves_of_a_commit_leaves_nothing_wrong(whole, monkeypatch, then):
+    whole.refresh()
+
+    def killed(*_args):
+        raise KilledBeforeTheLedger
+
+    whole.say("birds", "birds and eggs")
+    with monkeypatch.context() as patched:
+        patched.setattr(Frontier, "commit", killed)
+        with pytest.raises(KilledBeforeTheLedger):
+            whole.refresh()
+    monkeypatch.setattr(extraction, "EXTRACTOR_VERSION", "improved")
+    extract_texts(whole.stores, whole.settings, SITE)
+    whole.say("birds", then)
+    whole.refresh()
+    texts = read_rows(whole.stores.site(SITE).table("texts")).to_pylist()
+    text = next(row["markdown"] for row in texts if row["url"].endswith("/birds"))
+    assert prose(then) in text
+    assert whole.stores.failures.count(SITE) == 0
 
 
 @pytest.mark.parametrize("lost", [("snapshots", "texts"), ("snapshots", "texts", "chunks")], ids="+".join)
