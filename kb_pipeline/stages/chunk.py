@@ -15,7 +15,7 @@ from kb_pipeline.embed.model_files import locate
 from kb_pipeline.embed.tokens import token_counter
 from kb_pipeline.errors import ModelMissing
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, Chunk, PageState, Text
-from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
+from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
 from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import ChunkedPage, Indexing
@@ -26,7 +26,7 @@ from kb_pipeline.store.schemas import CHUNKS_TABLE, TEXTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kb_pipeline.core.sync import Batch, Failure, Mark
+    from kb_pipeline.core.sync import Batch, Mark
     from kb_pipeline.settings import Settings
     from kb_pipeline.store.lance import Table
     from kb_pipeline.store.stores import Stores
@@ -71,13 +71,16 @@ def make_chunks(
         store = stores.site(site_id)
         source = LanceSource(store.table(TEXTS), where=INDEXABLE, columns=_COLUMNS)
         table = store.ensure(CHUNKS_TABLE)
-        lance = LanceSink(
-            table, CHUNKS_TABLE, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held
-        )
+        sink = LanceSink(table, CHUNKS_TABLE, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
+        ledger = Indexing(stores.database)
         tally = run_sync(
             stores,
             source,
-            LedgerSink(lance, stores, site_id, source.table),
+            ToldSink(
+                sink,
+                tell=lambda batch: ledger.record_chunks(site_id, chunk_counts(batch)),
+                in_sight=lambda marks: _with_text(marks, stores, site_id, source.table),
+            ),
             lambda _marks, texts: cut(texts, counter.count, options),
             recipe=recipe,
             what="cutting pages into chunks",
@@ -98,36 +101,18 @@ def token_counter_of(settings: Settings) -> TokenCounter:
         return TokenCounter(estimate_tokens, "estimate")
 
 
-class LedgerSink:
-    """The chunks table, with the number of chunks written to the ledger first. A run that is killed between the two
-    derives the batch again, so the ledger cannot stay wrong; the other way round it could."""
+def _with_text(stored: Iterator[Mark], stores: Stores, site_id: str, texts: Table) -> Iterator[Mark]:
+    """All but the pages that have a copy and whose text was lost: they keep their chunks."""
+    return accounted(stored, stores.pages.snapshot_marks(site_id), page_marks(texts, "output"))
 
-    def __init__(self, inner: LanceSink, stores: Stores, site_id: str, texts: Table) -> None:
-        self._inner = inner
-        self._pages = stores.pages
-        self._indexing = Indexing(stores.database)
-        self._site_id = site_id
-        self._texts = texts
 
-    def marks(self) -> Iterator[Mark]:
-        """As the table has them, but for pages that have a copy and whose text was lost: they keep their chunks."""
-        copies = self._pages.snapshot_marks(self._site_id)
-        return accounted(self._inner.marks(), copies, page_marks(self._texts, "output"))
-
-    def failures(self) -> Iterator[Failure]:
-        """As recorded."""
-        return self._inner.failures()
-
-    def commit(self, batch: Batch[pa.Table]) -> None:
-        """Tell the ledger, then store the batch."""
-        pages = {page_id: ChunkedPage(page_id, None, 0) for page_id in batch.deleted}
-        if batch.rows is not None:
-            counted = batch.rows.group_by("page_id").aggregate([("chunk_id", "count"), ("title", "min")])
-            for row in counted.to_pylist():
-                pages[row["page_id"]] = ChunkedPage(row["page_id"], row["title_min"], row["chunk_id_count"])
-        if pages:
-            self._indexing.record_chunks(self._site_id, list(pages.values()))
-        self._inner.commit(batch)
+def chunk_counts(batch: Batch[pa.Table]) -> list[ChunkedPage]:
+    """What the ledger is told of a batch of chunks."""
+    pages = [ChunkedPage(page_id, None, 0) for page_id in batch.deleted]
+    if batch.rows is not None:
+        counted = batch.rows.group_by("page_id").aggregate([("chunk_id", "count"), ("title", "min")])
+        pages += [ChunkedPage(row["page_id"], row["title_min"], row["chunk_id_count"]) for row in counted.to_pylist()]
+    return pages
 
 
 def cut(texts: pa.Table, count_tokens: Callable[[str], int], options: ChunkOptions) -> Derived[pa.Table]:

@@ -1,7 +1,9 @@
-"""What the deriving stages have in common: one sync under the site's lock, its progress, and its tally as a report."""
+"""What the deriving stages have in common: one sync under the site's lock, its sink, its progress, and its tally as a
+report."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -9,11 +11,14 @@ from kb_pipeline.core.sync import sync
 from kb_pipeline.stages.report import ChangeRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
 
     from kb_pipeline.core.fingerprints import Recipe
-    from kb_pipeline.core.sync import Derived, Mark, Sink, Source, Tally
+    from kb_pipeline.core.sync import Batch, Derived, Failure, Mark, Sink, Source, Tally
     from kb_pipeline.stages.report import Progress
+    from kb_pipeline.store.lance_sync import LanceSink
     from kb_pipeline.store.stores import Stores
 
 ItemsT = TypeVar("ItemsT")
@@ -22,6 +27,33 @@ RowsT = TypeVar("RowsT")
 _FIRST_RETRY: Final = timedelta(minutes=10)
 _LAST_RETRY: Final = timedelta(days=1)
 _DOUBLINGS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ToldSink:
+    """A derived table (implements core.sync.Sink), and what its stage adds to it.
+
+    `tell` hears of each batch before the table stores it: a run that is killed between the two derives the batch
+    again, so that what was told cannot stay wrong; the other way round it could. `in_sight` leaves out of the
+    table's marks those of pages that are not to be touched.
+    """
+
+    table: LanceSink
+    tell: Callable[[Batch[pa.Table]], None] = lambda _batch: None
+    in_sight: Callable[[Iterator[Mark]], Iterator[Mark]] = lambda marks: marks
+
+    def marks(self) -> Iterator[Mark]:
+        """The table's, of the pages in sight."""
+        return self.in_sight(self.table.marks())
+
+    def failures(self) -> Iterator[Failure]:
+        """As recorded."""
+        return self.table.failures()
+
+    def commit(self, batch: Batch[pa.Table]) -> None:
+        """Tell, then store."""
+        self.tell(batch)
+        self.table.commit(batch)
 
 
 def retry_after(attempts: int) -> timedelta:

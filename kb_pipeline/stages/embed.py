@@ -15,7 +15,7 @@ from kb_pipeline.core.fingerprints import Recipe
 from kb_pipeline.core.sync import Derived
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import EmbeddingFailed
-from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
+from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
 from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
@@ -76,7 +76,7 @@ def embed_chunks(
         source = LanceSource(store.table(CHUNKS), row_key="chunk_id", order=("page_id", "ordinal"))
         table = store.ensure(spec)
         lance = LanceSink(table, spec, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
-        sink = _Sink(lance, stores, site_id, source)
+        sink = ToldSink(lance, in_sight=lambda marks: _with_chunks(marks, stores, site_id, source))
         derive = _Derive(site_id, embedder, spec, _earlier_versions(table), progress)
         tally = run_sync(
             stores,
@@ -104,20 +104,9 @@ def _earlier_versions(table: Table) -> list[Table]:
     return [version for version in versions if version.count_rows()]
 
 
-class _Sink:
-    """The vectors table (implements core.sync.Sink)."""
-
-    def __init__(self, inner: LanceSink, stores: Stores, site_id: str, chunks: LanceSource) -> None:
-        self._inner = inner
-        self._expected = Indexing(stores.database).expected_pages
-        self._site_id = site_id
-        self._chunks = chunks
-        self.failures = inner.failures
-        self.commit = inner.commit
-
-    def marks(self) -> Iterator[Mark]:
-        """As the table has them, but for pages whose chunks were lost: they keep their vectors."""
-        return accounted(self._inner.marks(), self._expected(self._site_id), self._chunks.marks())
+def _with_chunks(stored: Iterator[Mark], stores: Stores, site_id: str, chunks: LanceSource) -> Iterator[Mark]:
+    """All but the pages whose chunks were lost: they keep their vectors."""
+    return accounted(stored, Indexing(stores.database).expected_pages(site_id), chunks.marks())
 
 
 class _Derive:

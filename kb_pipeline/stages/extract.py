@@ -16,7 +16,7 @@ from kb_pipeline.core.fingerprints import Recipe, fingerprint
 from kb_pipeline.core.sync import Derived
 from kb_pipeline.errors import BodyUnreadable
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
-from kb_pipeline.stages.derivation import change_rows, run_sync, tally_counts
+from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import read_pages, read_rows
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kb_pipeline.core.extract import Extraction
-    from kb_pipeline.core.sync import Batch, Failure, Mark
+    from kb_pipeline.core.sync import Batch, Mark
     from kb_pipeline.settings import Settings
     from kb_pipeline.store.lance import SiteStore, Table
     from kb_pipeline.store.stores import Stores
@@ -73,10 +73,11 @@ def extract_texts(
         purged = purge_snapshots(store, Indexing(stores.database).removed(site_id))
         table = store.ensure(TEXTS_TABLE)
         sink = LanceSink(table, TEXTS_TABLE, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
+        ledger = LedgerTexts(stores.database)
         tally = run_sync(
             stores,
             SnapshotSource(stores, site_id),
-            LedgerSink(sink, LedgerTexts(stores.database), site_id),
+            ToldSink(sink, tell=lambda batch: ledger.record(site_id, titles_and_lengths(batch))),
             lambda marks, snapshots: derive_texts(marks, snapshots, settings.bot_token),
             recipe=recipe,
             what="reading pages",
@@ -123,32 +124,12 @@ class SnapshotSource:
         return read_pages(self._table, keys, columns=_READ)
 
 
-class LedgerSink:
-    """The texts table, with titles and lengths written to the ledger first: a run that is killed between the two
-    derives the batch again, so the ledger cannot stay wrong."""
-
-    def __init__(self, inner: LanceSink, ledger: LedgerTexts, site_id: str) -> None:
-        self._inner = inner
-        self._ledger = ledger
-        self._site_id = site_id
-
-    def marks(self) -> Iterator[Mark]:
-        """As the table has them."""
-        return self._inner.marks()
-
-    def failures(self) -> Iterator[Failure]:
-        """As recorded."""
-        return self._inner.failures()
-
-    def commit(self, batch: Batch[pa.Table]) -> None:
-        """Tell the ledger, then store the batch."""
-        texts = [PageText(page_id, None, None) for page_id in batch.deleted]
-        if batch.rows is not None:
-            columns = batch.rows.select(["page_id", "title", "characters"]).to_pylist()
-            texts += [PageText(**row) for row in columns]
-        if texts:
-            self._ledger.record(self._site_id, texts)
-        self._inner.commit(batch)
+def titles_and_lengths(batch: Batch[pa.Table]) -> list[PageText]:
+    """What the ledger is told of a batch of texts."""
+    texts = [PageText(page_id, None, None) for page_id in batch.deleted]
+    if batch.rows is not None:
+        texts += [PageText(**row) for row in batch.rows.select(["page_id", "title", "characters"]).to_pylist()]
+    return texts
 
 
 def derive_texts(marks: Sequence[Mark], snapshots: pa.Table, bot_token: str) -> Derived[pa.Table]:
