@@ -126,7 +126,10 @@ def _control_differences(name: str, reference: list[Row], other: list[Row]) -> l
 
 
 def _comparable(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name not in NOT_COMPARED}
+    kept = {name: value for name, value in row.items() if name not in NOT_COMPARED}
+    if kept.get("tiers"):
+        kept["tiers"] = [{name: told for name, told in tier.items() if name != "seconds"} for tier in kept["tiers"]]
+    return kept
 
 
 def _lance_differences(name: str, reference: pa.Table, other: pa.Table) -> list[str]:
