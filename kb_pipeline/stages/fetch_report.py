@@ -56,6 +56,8 @@ class FetchReport(StageReport):
     def _list(self, due: DuePage, end: Ending) -> None:
         if end.outcome is Outcome.UNCHANGED or end.outcome.value == due.state.value != Outcome.FRESH.value:
             return
+        if due.has_copy and end.copy is not None and end.copy.content_hash == due.content_hash:
+            return  # read again in full, and the same
         change = end.outcome.value
         if end.outcome is Outcome.FRESH:
             change = "changed" if due.has_copy else "added"

@@ -66,19 +66,38 @@ class Rules:
     harvest_links: bool
 
 
-def request_for(due: DuePage, *, ignore_noindex: bool) -> PageRequest:
-    """The request for a page: conditional only while what it is compared with is held."""
+def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
+    """What a full reading of a page looks for under the site's present options, and an answer that it has not changed
+    leaves as it was found. Written to the ledger: another wording has every page read again."""
+    options = rules.site.options
+    wanted = set()
+    if not options.ignore_noindex:
+        wanted.add(f"noindex for {rules.settings.bot_token}")
+    if options.subdomains:
+        wanted.add("subdomains")
+    if rules.harvest_links and depth < options.max_depth:
+        wanted.add("links")
+        if options.ignore_nofollow:
+            wanted.add("links that say nofollow")
+    return frozenset(wanted)
+
+
+def request_for(due: DuePage, rules: Rules) -> PageRequest:
+    """The request for a page: conditional only while what it is compared with is held, and was read for all that is
+    to be known of it now. One that was let in with its `noindex` would stay in for as long as it does not change."""
+    ignore_noindex = rules.site.options.ignore_noindex
     folded = due.state is PageStatus.DUPLICATE and due.original_is_kept
     original = due.duplicate_of if folded else None
     same_as_before = due.has_copy or (folded and not due.redirected)
-    if not same_as_before or due.content_hash is None:
+    was_read = due.looked_for is not None and to_look_for(rules, due.depth).issubset(due.looked_for)
+    if not (same_as_before and was_read) or due.content_hash is None:
         return PageRequest(due.url, ignore_noindex=ignore_noindex, original=original)
     return PageRequest(due.url, due.etag, due.last_modified, due.content_hash, ignore_noindex, original)
 
 
 async def ask(due: DuePage, chain: Chain, gate: RobotsGate, rules: Rules) -> PageResult:
     """Ask robots.txt, then the tiers. Raises only for bugs and a lost store."""
-    request = request_for(due, ignore_noindex=rules.site.options.ignore_noindex)
+    request = request_for(due, rules)
     try:
         verdict = await gate.verdict(due.url)
     except GuardRefused as error:
@@ -139,7 +158,8 @@ def _keep(due: DuePage, result: PageResult, ending: Ending, rules: Rules, now: d
     copy = _copy(response)
     if best.answer is Answer.SAME_BODY:
         return Visit(due, result, replace(_still_duplicate(due, ending), copy=copy))
-    ending = replace(ending, final_url=response.final_url, copy=copy)
+    looked_for = sorted(to_look_for(rules, due.depth))
+    ending = replace(ending, final_url=response.final_url, copy=copy, looked_for=looked_for)
     return Visit(
         due,
         result,

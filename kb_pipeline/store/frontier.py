@@ -49,6 +49,8 @@ class DuePage:
     duplicate_of: str | None = None
     attempts: int = 0
     failed_refreshes: int = 0
+    looked_for: list[str] | None = None
+    """What its last full reading looked for; None when nobody wrote it down."""
     has_copy: bool = False
     """A body is stored that an answer can be compared with."""
     original_is_kept: bool = False
@@ -100,6 +102,8 @@ class Ending:
     retry_at: datetime | None = None
     copy: Copy | None = None
     """None: what is known of the copy stays as it is."""
+    looked_for: Sequence[str] | None = None
+    """What this reading looked for; None when the page was not read in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +244,7 @@ class Frontier:
             "last_modified": copy and copy.last_modified,
             "content_hash": copy and copy.content_hash,
             "body_bytes": copy and copy.body_bytes,
+            "looked_for": None if ending.looked_for is None else list(ending.looked_for),
         }
 
     def _retry_row(self, retry: Retry) -> dict[str, object]:

@@ -395,6 +395,65 @@ def test_the_last_good_robots_file_serves_for_a_day(stores, settings):
     assert site.page("/private").state is PageStatus.FORBIDDEN
 
 
+META = {"head_extra": "<meta name=robots content=noindex>"}
+HEADER = {"headers": {"X-Robots-Tag": "noindex"}}
+
+
+@pytest.mark.parametrize("says", [META, HEADER], ids=["meta", "header"])
+@pytest.mark.parametrize("validator", ['"1"', None], ids=["304", "same body"])
+def test_an_unchanged_page_is_judged_by_what_the_site_says_of_noindex_now(stores, settings, says, validator):
+    def answer(request):
+        # Some servers leave such headers away from a 304.
+        same = validator is not None and request.headers.get("if-none-match") == validator
+        return Reply(status=304) if same else good("a", etag=validator, **says)
+
+    with LoopbackSite({"/a": answer, "/b": good("b", etag='"b"')}) as server:
+        site = Refreshes(stores, settings, server, ignore_noindex=True)
+        site.run("/a", "/b")
+        assert site.run("/a", "/b").outcomes == {Outcome.UNCHANGED: 2}
+        for _ in range(2):
+            stores.sites.set_options(SITE, SiteOptions(ignore_noindex=False))
+            assert site.run("/a", "/b").outcomes[Outcome.FORBIDDEN] == 1
+            assert not site.in_index("/a")
+            assert site.in_index("/b")
+            stores.sites.set_options(SITE, SiteOptions(ignore_noindex=True))
+            site.run("/a", "/b")
+            assert site.in_index("/a")
+        server.forget()
+        assert site.run("/a", "/b").outcomes == {Outcome.UNCHANGED: 2}
+
+
+def test_a_page_that_is_only_read_again_is_no_change(stores, settings):
+    with LoopbackSite({"/a": good("a", etag='"1"')}) as server:
+        site = Refreshes(stores, settings, server, ignore_noindex=True)
+        site.run("/a")
+        stores.sites.set_options(SITE, SiteOptions())
+        report = site.run("/a")
+        assert (report.outcomes, report.changes) == ({Outcome.FRESH: 1}, [])
+        assert site.run("/a").outcomes == {Outcome.UNCHANGED: 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ({}, {"follow_links": True}, {"/linked"}),
+        ({"follow_links": True}, {"follow_links": True, "ignore_nofollow": True}, {"/linked", "/private"}),
+        ({"follow_links": True, "max_depth": 0}, {"follow_links": True}, {"/linked"}),
+    ],
+    ids=["follow_links", "ignore_nofollow", "max_depth"],
+)
+def test_links_of_unchanged_pages_join_once_the_site_wants_them(stores, settings, before, after, found):
+    linking = prose("a") + '<a href="/linked">x</a><a href="/private" rel=nofollow>x</a>'
+    pages = {"/linked": good("linked"), "/private": good("private"), "/a": page("A", linking, etag='"a"')}
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, settings, server, **before)
+        site.run("/a")
+        stores.sites.set_options(SITE, SiteOptions(**after))
+        site.run("/a")
+        assert {path for path in ("/linked", "/private") if site.page(path)} == found
+        assert site.run("/a").outcomes[Outcome.UNCHANGED] == 1 + len(found)
+
+
 def test_what_the_time_limit_leaves_over_is_deferred_and_kept(stores, settings):
     pages = {f"/{number}": good(str(number), delay=0.3) for number in range(12)}
     settings = settings.model_copy(update={"host_connections": 1})
