@@ -21,8 +21,9 @@ from kb_pipeline.stages.approve import check_allowance, grant
 from kb_pipeline.stages.estimate import Sample, make_estimate, take_sample
 from kb_pipeline.stages.lifecycle import open_refresh
 from kb_pipeline.stages.listing import Listing, SiteReader
+from kb_pipeline.stages.rejudge import leave_out_surplus, leave_out_unwanted, readmit_links
 from kb_pipeline.stages.report import ChangeRow, StageReport, quiet
-from kb_pipeline.stages.selection import OVER_APPROVED, OVER_LIMIT, Selection, Selector
+from kb_pipeline.stages.selection import Selection, Selector, cap
 from kb_pipeline.stages.site_session import SiteSession
 from kb_pipeline.store.discovery import DiscoveryLedger
 from kb_pipeline.store.frontier import Frontier
@@ -43,7 +44,6 @@ LIST_IS_FRESH: Final = timedelta(hours=1)
 MOST_EXCLUDED_KEPT: Final = 20_000
 MOST_LISTED_CHANGES: Final = 50
 MOST_PROBLEMS: Final = 20
-_EXCLUDE_ROWS: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ def add_links(stores: Stores, site: Site, generation: int, found: Sequence[Disco
     ledger = DiscoveryLedger(stores.database, site.site_id)
     scope = Scope(site.url, site.options)
     known = {page.page_id: page for page in stores.pages.of_ids(site.site_id, [page.page_id for page in found])}
-    most, over = _cap(site)
+    most, over = cap(site)
     room = most - ledger.wanted(generation)
     rows = []
     for page in {page.page_id: page for page in found}.values():
@@ -176,10 +176,12 @@ def _write(
     ledger = DiscoveryLedger(stores.database, site.site_id)
     stores.pages.record_discovered(site.site_id, generation, selection.rows, now)
     stores.aliases.add(site.site_id, selection.aliases, now)
-    reasons = Counter(selection.reasons) + _exclude_unseen(ledger, site, generation)
+    reasons = Counter(selection.reasons) + leave_out_unwanted(ledger, site, ledger.unseen(generation))
+    reasons += leave_out_surplus(ledger, site, generation)
     asked_again = stores.pages.want_unseen(site.site_id, generation)
     if site.options.follow_links or not found.listing.has_list:
         asked_again += ledger.want_linked(generation, now)
+        asked_again += readmit_links(ledger, site, generation)
     ledger.trim_excluded(MOST_EXCLUDED_KEPT)
     report.kept = len(selection.kept)
     report.excluded_by_reason = dict(reasons.most_common())
@@ -222,24 +224,6 @@ def _decide(
     return False
 
 
-def _exclude_unseen(ledger: DiscoveryLedger, site: Site, generation: int) -> Counter[str]:
-    """Leave out the copies that the list no longer names and that the site's own rules no longer want."""
-    scope = Scope(site.url, site.options)
-    reasons: Counter[str] = Counter()
-    batch: list[tuple[str, str]] = []
-    for page in ledger.unseen(generation):
-        reason = scope.why_not(page.url, depth=page.depth)
-        if reason is None:
-            continue
-        reasons[reason] += 1
-        batch.append((page.page_id, reason))
-        if len(batch) == _EXCLUDE_ROWS:
-            ledger.exclude(batch)
-            batch = []
-    ledger.exclude(batch)
-    return reasons
-
-
 def _count(report: DiscoveryReport, selection: Selection, known: dict[str, KnownPage], asked_again: int) -> None:
     new = [page for page in selection.kept if page.page_id not in known]
     report.counts = {
@@ -256,12 +240,6 @@ def _count(report: DiscoveryReport, selection: Selection, known: dict[str, Known
     left_out = [page for page in selection.excluded if (row := known.get(page.page_id)) and row.has_copy]
     rows += [ChangeRow("left out", page.page_id, page.url, page.excluded_because or "") for page in left_out]
     report.changes = rows[:MOST_LISTED_CHANGES]
-
-
-def _cap(site: Site) -> tuple[int, str]:
-    """Most pages of a refresh, and why there are no more."""
-    approved, limit = site.approved_pages, site.options.max_pages
-    return (approved, OVER_APPROVED) if approved is not None and approved <= limit else (limit, OVER_LIMIT)
 
 
 def _list_is_fresh(stores: Stores, ledger: DiscoveryLedger, refresh: Refresh) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.errors import RefreshError
 from kb_pipeline.model import RefreshKind, RefreshOutcome
+from kb_pipeline.stages.rejudge import leave_out_unwanted
 from kb_pipeline.store.discovery import DiscoveryLedger
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def start_retry(stores: Stores, site_id: str, run_id: str | None = None) -> Refr
     with stores.database.transaction():
         refresh = open_refresh(stores, site_id, RefreshKind.RETRY, run_id)
         if refresh.kind is RefreshKind.RETRY:
-            DiscoveryLedger(stores.database, site_id).want_retries(refresh.generation, stores.now())
+            ledger, now = DiscoveryLedger(stores.database, site_id), stores.now()
+            leave_out_unwanted(ledger, stores.sites.get(site_id), ledger.retries(refresh.generation, now))
+            ledger.want_retries(refresh.generation, now)
     return refresh
 
 

@@ -130,13 +130,17 @@ class Selector:
 
     def _cut(self, selection: Selection, with_copy: Collection[str]) -> None:
         selection.kept.sort(key=lambda page: (page.page_id not in with_copy, *rank(page)))
-        approved, limit = self._site.approved_pages, self._site.options.max_pages
-        most = limit if approved is None else min(limit, approved)
-        reason = OVER_APPROVED if approved is not None and approved <= limit else OVER_LIMIT
+        most, reason = cap(self._site)
         for page in selection.kept[most:]:
             # A copy whose row is not written would be asked for again, as one that the list no longer names.
             selection.leave_out(page, reason, must_be_written=page.page_id in with_copy)
         del selection.kept[most:]
+
+
+def cap(site: Site) -> tuple[int, str]:
+    """Most pages of a refresh of the site, and why there are no more."""
+    approved, limit = site.approved_pages, site.options.max_pages
+    return (approved, OVER_APPROVED) if approved is not None and approved <= limit else (limit, OVER_LIMIT)
 
 
 def rank(page: Discovered) -> tuple[float, int, int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.model import PageStatus
+from kb_pipeline.model import PageSource, PageStatus
 from kb_pipeline.store.named_queries import named
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ CHARACTERS_A_TOKEN: Final = 4.5
 
 _KNOWN: Final = named("discovery_known")
 _UNSEEN: Final = named("discovery_unseen")
+_LINKS_LEFT_OUT: Final = named("discovery_links_left_out")
+_ASK_FOR: Final = named("discovery_ask_for")
+_TRIM_COPIES: Final = named("discovery_trim_copies")
+_RETRIES: Final = named("discovery_retries")
 _EXCLUDE: Final = named("discovery_exclude")
 _WANT_LINKED: Final = named("discovery_want_linked")
 _ADD_LINKS: Final = named("discovery_add_links")
@@ -47,12 +51,13 @@ class KnownPage:
 
 
 @dataclass(frozen=True, slots=True)
-class UnseenPage:
-    """A page with a copy that the list did not name."""
+class NamedPage:
+    """A page as the site's rules look at it."""
 
     page_id: str
     url: str
     depth: int
+    source: PageSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,17 @@ class DiscoveryLedger:
         rows = self._database.stream(_KNOWN, KnownPage, site_id=self._site_id)
         return {row.page_id: row for row in rows}
 
-    def unseen(self, generation: int) -> Iterator[UnseenPage]:
-        """Pages with a copy that were not seen in this refresh."""
-        return self._database.stream(_UNSEEN, UnseenPage, site_id=self._site_id, generation=generation)
+    def unseen(self, generation: int) -> Iterator[NamedPage]:
+        """Pages with a copy, or that only links lead to, that were not seen in this refresh."""
+        return self._database.stream(_UNSEEN, NamedPage, site_id=self._site_id, generation=generation)
+
+    def links_left_out(self, generation: int) -> list[NamedPage]:
+        """Pages that only links lead to, that were left out, and not by this refresh; the best first."""
+        return self._database.all(_LINKS_LEFT_OUT, NamedPage, site_id=self._site_id, generation=generation)
+
+    def ask_for(self, generation: int, page_ids: Sequence[str]) -> int:
+        """Take these pages into the refresh as if they were new; how many."""
+        return self._database.execute(_ASK_FOR, site_id=self._site_id, generation=generation, page_ids=list(page_ids))
 
     def exclude(self, reasons: Sequence[tuple[str, str]]) -> None:
         """Leave these pages out: (page id, reason)."""
@@ -135,6 +148,13 @@ class DiscoveryLedger:
             _TRIM_WANTED, site_id=self._site_id, generation=generation, most=most, reason=reason
         )
 
+    def trim_copies(self, generation: int, most: int, reason: str) -> int:
+        """Leave out copies that this refresh's list does not name, the least ones, as far as the site has more than
+        `most`; how many."""
+        return self._database.execute(
+            _TRIM_COPIES, site_id=self._site_id, generation=generation, most=most, reason=reason
+        )
+
     def lock_tenant(self, tenant: str) -> None:
         """Until the transaction ends, nobody else checks an import against this tenant's allowance."""
         self._database.execute(_LOCK_TENANT, tenant=tenant)
@@ -161,6 +181,10 @@ class DiscoveryLedger:
         """When the refresh's discovery ended; None while it has not."""
         row = self._database.one(_DISCOVERED_AT, dict, site_id=self._site_id, generation=generation)
         return row["discovered_at"] if row else None
+
+    def retries(self, generation: int, now: datetime) -> Iterator[NamedPage]:
+        """Pages whose retry time has come, by id."""
+        return self._database.stream(_RETRIES, NamedPage, site_id=self._site_id, generation=generation, now=now)
 
     def want_retries(self, generation: int, now: datetime) -> int:
         """Ask for the pages whose retry time has come; how many."""

@@ -293,6 +293,117 @@ def test_copies_that_the_owner_no_longer_wants_are_left_out_although_no_list_nam
     assert set(site.kept()) == {"/a"}
 
 
+def linked(site, *paths):
+    """Pages that fetched pages led to in the open refresh."""
+    found = [
+        Discovered(page_id(url_key(site.server.url(path))), site.server.url(path), PageSource.LINK, depth=2)
+        for path in paths
+    ]
+    stores = site.stores
+    add_links(stores, stores.sites.get(SITE), stores.refreshes.open(SITE).generation, found)
+
+
+def crawled(stores, settings, server, *paths, pages=100, **options):
+    """A site without a list, its start page and what it leads to published."""
+    server.pages["/"] = page("Home", prose("home"))
+    site = Site(stores, settings, server, **options)
+    site.discover()
+    approve(stores, settings, SITE, pages=pages, by="test")
+    linked(site, *paths)
+    return site
+
+
+@pytest.mark.parametrize("state", ["copy", "no copy"])
+def test_a_page_that_only_links_lead_to_is_left_out_once_the_owner_wants_it_no_more(stores, settings, server, state):
+    site = crawled(stores, settings, server, "/blog/a", "/docs/b")
+    site.publish("/", "/docs/b", *(["/blog/a"] if state == "copy" else []))
+    stores.sites.set_options(SITE, SiteOptions(exclude=("/blog/*",)))
+    site.discover()
+    assert set(site.kept()) == {"/", "/docs/b"}
+    assert site.left_out()["/blog/a"] == "matches the site's exclude pattern /blog/*"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"exclude": ("/blog/*",)}, {}),
+        ({"max_pages": 2}, {}),
+        ({"max_depth": 1}, {}),
+        ({"exclude": ("/blog/*",)}, {"max_pages": 3}),
+    ],
+)
+def test_a_page_that_only_links_lead_to_comes_back_once_the_owner_wants_it(stores, settings, server, before, after):
+    site = crawled(stores, settings, server, "/docs/a", "/blog/b", "/blog/c", **before)
+    left_out = set(site.left_out())
+    assert left_out >= {"/blog/b", "/blog/c"}
+    site.publish("/", *{"/docs/a"} - left_out)
+    stores.sites.set_options(SITE, SiteOptions(**after))
+    site.discover()
+    most = after.get("max_pages", 4)
+    assert len(site.kept()) == most
+    assert set(site.kept()) >= {"/", "/docs/a", "/blog/b"}
+    assert all("max_pages" in reason for reason in site.left_out().values())
+
+
+def test_pages_beyond_an_approval_come_back_with_a_larger_one(stores, settings, server):
+    site = crawled(stores, settings, server, "/a", "/b", pages=2)
+    site.publish("/", "/a")
+    approve(stores, settings, SITE, pages=50, by="test")
+    site.discover()
+    assert set(site.kept()) == {"/", "/a", "/b"}
+
+
+def test_a_lower_number_of_pages_holds_for_pages_that_only_links_lead_to(stores, settings, server):
+    site = crawled(stores, settings, server, "/a", "/bb", "/ccc")
+    site.publish("/", "/a", "/bb", "/ccc")
+    stores.sites.set_options(SITE, SiteOptions(max_pages=2))
+    site.discover()
+    assert set(site.kept()) == {"/", "/a"}
+    assert "max_pages" in site.left_out()["/bb"]
+    site.publish("/", "/a")
+    Frontier(stores.database, SITE, 2).remove([site.row(path).page_id for path in ("/bb", "/ccc")])
+    site.discover()
+    assert set(site.kept()) == {"/", "/a"}
+
+
+def test_a_list_of_other_pages_takes_no_copy_out_unasked(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
+    site = Site(stores, settings, server, max_pages=2)
+    site.discover()
+    approve(stores, settings, SITE, pages=2, by="test")
+    site.publish("/a", "/b")
+    server.pages["/sitemap.xml"] = urlset(server, "/c", "/d")
+    site.discover()
+    assert {"/a", "/b"} <= set(site.kept())
+
+
+def test_a_retry_does_not_ask_for_what_the_owner_wants_no_more(stores, settings, server):
+    site = crawled(stores, settings, server, "/blog/a", "/docs/b")
+    refresh, now = stores.refreshes.open(SITE), stores.now()
+    failed = [
+        Ending(site.row(path).page_id, Outcome.UNREACHABLE, Attempt("x", "x", 503), 1, retry_at=now)
+        for path in ("/blog/a", "/docs/b")
+    ]
+    Frontier(stores.database, SITE, refresh.generation).commit(failed, [], now)
+    stores.refreshes.finish(SITE, refresh.generation, "published", None, now)
+    stores.sites.set_options(SITE, SiteOptions(exclude=("/blog/*",)))
+    start_retry(stores, SITE)
+    assert set(site.kept()) == {"/docs/b"}
+    assert site.row("/blog/a").state is PageStatus.EXCLUDED
+
+
+def test_a_retry_asks_for_a_single_page_whatever_its_address_looks_like(stores, settings, server):
+    site = Site(stores, settings, server, SourceType.URL, "/search?q=x")
+    site.discover()
+    approve(stores, settings, SITE, pages=1, by="test")
+    refresh, now = stores.refreshes.open(SITE), stores.now()
+    ending = Ending(site.row("/search?q=x").page_id, Outcome.UNREACHABLE, Attempt("x", "x", 503), 1, retry_at=now)
+    Frontier(stores.database, SITE, refresh.generation).commit([ending], [], now)
+    stores.refreshes.finish(SITE, refresh.generation, "published", None, now)
+    start_retry(stores, SITE)
+    assert set(site.kept()) == {"/search?q=x"}
+
+
 def test_a_forbidden_folder_is_forbidden_and_comes_back(stores, settings, server):
     server.pages |= {"/robots.txt": robots("User-agent: *"), "/sitemap.xml": urlset(server, "/a", "/x/b")}
     site = Site(stores, settings, server)

@@ -4,12 +4,39 @@
 SELECT page_id, state, content_hash IS NOT NULL AND removed_generation IS NULL AS has_copy
 FROM pages WHERE site_id = %(site_id)s;
 
--- Copies that the list did not name this time: they are asked again, unless the owner's rules now leave them out.
+-- Copies that the list did not name this time, and pages that only other pages lead to: they are asked again, unless
+-- the owner's rules now leave them out.
 -- name: discovery_unseen
-SELECT page_id, url, depth FROM pages
+SELECT page_id, url, depth, source FROM pages
 WHERE site_id = %(site_id)s AND seen_generation < %(generation)s AND state <> 'excluded'
-  AND content_hash IS NOT NULL AND removed_generation IS NULL
+  AND (source IN ('link', 'redirect', 'canonical') OR (content_hash IS NOT NULL AND removed_generation IS NULL))
 ORDER BY page_id;
+
+-- Pages that only other pages lead to and that were left out, the best first.
+-- name: discovery_links_left_out
+SELECT page_id, url, depth, source FROM pages
+WHERE site_id = %(site_id)s AND seen_generation < %(generation)s AND state = 'excluded'
+  AND source IN ('link', 'redirect', 'canonical')
+ORDER BY depth, length(url), url COLLATE "C";
+
+-- name: discovery_ask_for
+UPDATE pages SET state = 'pending', reason = NULL, wanted_generation = %(generation)s, seen_generation = %(generation)s,
+                 attempts = 0, retry_at = NULL
+WHERE site_id = %(site_id)s AND page_id = ANY (%(page_ids)s::text[]);
+
+-- Of the copies that the list does not name, as many as there are more than the site may have pages.
+-- name: discovery_trim_copies
+WITH copies AS (
+    SELECT page_id, seen_generation < %(generation)s AS unseen, count(*) OVER () AS held,
+           row_number() OVER (PARTITION BY seen_generation < %(generation)s
+                              ORDER BY coalesce(priority, 0.5), depth DESC, length(url) DESC, url COLLATE "C" DESC)
+               AS place
+    FROM pages
+    WHERE site_id = %(site_id)s AND state <> 'excluded' AND content_hash IS NOT NULL AND removed_generation IS NULL
+)
+UPDATE pages p SET state = 'excluded', reason = %(reason)s, wanted_generation = p.done_generation
+FROM copies c
+WHERE p.site_id = %(site_id)s AND p.page_id = c.page_id AND c.unseen AND c.place <= c.held - %(most)s;
 
 -- name: discovery_exclude
 UPDATE pages p SET state = 'excluded', reason = f.reason, wanted_generation = p.done_generation
@@ -109,6 +136,12 @@ WHERE site_id = %(site_id)s AND generation = %(generation)s AND kind = 'retry';
 
 -- name: discovery_discovered_at
 SELECT discovered_at FROM refreshes WHERE site_id = %(site_id)s AND generation = %(generation)s;
+
+-- name: discovery_retries
+SELECT page_id, url, depth, source FROM pages
+WHERE site_id = %(site_id)s AND state IN ('unreachable', 'deferred') AND retry_at <= %(now)s
+  AND wanted_generation < %(generation)s
+ORDER BY page_id;
 
 -- name: discovery_want_retries
 UPDATE pages SET wanted_generation = %(generation)s, attempts = 0, retry_at = NULL
