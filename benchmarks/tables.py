@@ -28,6 +28,7 @@ NOT_COMPARED: Final[Mapping[str, str]] = {
     "publication_id": "a sequence",
     "lance_version": "a resumed run makes more commits",
 }
+TIMES: Final = ("seconds", "fetching_seconds")
 TABLES_NOT_COMPARED: Final[Mapping[str, str]] = {
     "hosts": "the politeness clock",
     "schema_migrations": "not of a site",
@@ -126,10 +127,17 @@ def _control_differences(name: str, reference: list[Row], other: list[Row]) -> l
 
 
 def _comparable(row: Row) -> Row:
-    kept = {name: value for name, value in row.items() if name not in NOT_COMPARED}
-    if kept.get("tiers"):
-        kept["tiers"] = [{name: told for name, told in tier.items() if name != "seconds"} for tier in kept["tiers"]]
-    return kept
+    return {name: _untimed(value) for name, value in row.items() if name not in NOT_COMPARED}
+
+
+def _untimed(value: object) -> object:
+    """JSON without how long requests took, which no two runs agree on."""
+    match value:
+        case dict():
+            return {name: _untimed(inner) for name, inner in value.items() if name not in TIMES}
+        case list():
+            return [_untimed(inner) for inner in value]
+    return value
 
 
 def _lance_differences(name: str, reference: pa.Table, other: pa.Table) -> list[str]:

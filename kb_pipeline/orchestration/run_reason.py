@@ -44,19 +44,16 @@ def _failed_steps(events: Sequence[DagsterEvent]) -> Iterator[str]:
 
 def _broken_run(events: Sequence[DagsterEvent]) -> Iterator[str]:
     """A run that failed outside a step: its resources could not be opened, or its process was killed. The latter
-    is told by the engine just before the failure."""
-    before: DagsterEvent | None = None
+    is told by the engine before the failure, which then has nothing to say but that it came from outside."""
+    crash = ""
     for event in events:
-        if event.event_type is DagsterEventType.RUN_FAILURE:
+        message = _one_line(event.message or "")
+        if message.startswith(_CRASH):
+            crash = message
+        elif event.event_type is DagsterEventType.RUN_FAILURE:
             # A run that was ended from outside has no data of its failure, whatever the property's type says.
             error = event.job_failure_data.error if event.event_specific_data else None
-            if error is not None:
-                yield _innermost(error)
-            elif before is not None and (before.message or "").startswith(_CRASH):
-                yield _one_line(before.message or "")
-            else:
-                yield _one_line(event.message or "")
-        before = event
+            yield _innermost(error) if error is not None else crash or message
 
 
 def _innermost(error: SerializableErrorInfo) -> str:

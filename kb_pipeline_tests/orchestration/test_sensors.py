@@ -176,6 +176,7 @@ def test_of_a_killed_process_its_code_servers_words_are_the_reason(active, store
     killed = record_run("refresh", "docs", DagsterRunStatus.STARTED)
     words = f"Run execution process for {killed.run_id} was terminated by signal 9 (SIGKILL)."
     instance.report_engine_event(words, killed)
+    instance.report_engine_event("Its pool slots are free again.", killed)
     failed(killed, None)
     assert stores.sites.get("docs").last_error == words
 
