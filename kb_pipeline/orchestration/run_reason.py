@@ -48,9 +48,9 @@ def _broken_run(events: Sequence[DagsterEvent]) -> Iterator[str]:
     crash = ""
     for event in events:
         message = _one_line(event.message or "")
-        if message.startswith(_CRASH):
+        if event.event_type is DagsterEventType.ENGINE_EVENT and message.startswith(_CRASH):
             crash = message
-        elif event.event_type is DagsterEventType.RUN_FAILURE:
+        if event.event_type is DagsterEventType.RUN_FAILURE:
             # A run that was ended from outside has no data of its failure, whatever the property's type says.
             error = event.job_failure_data.error if event.event_specific_data else None
             yield _innermost(error) if error is not None else crash or message
