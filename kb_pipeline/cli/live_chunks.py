@@ -12,6 +12,7 @@ from kb_pipeline.errors import NotLive
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kb_pipeline.model import Publication
     from kb_pipeline.store.stores import Stores
 
 LiveChunks: TypeAlias = "Mapping[str, frozenset[str]]"
@@ -44,6 +45,15 @@ def read_live_chunks(stores: Stores, site_id: str) -> LiveChunks:
     for row in read_rows(table, columns=["url", "hash"]).to_pylist():
         pages[row["url"].partition("#")[0]].add(row["hash"])
     return {url: frozenset(hashes) for url, hashes in pages.items()}
+
+
+def count_live_chunks(stores: Stores, live: Publication, page_id: str) -> int:
+    """How many passages of the page search can find. Raises StoreError when the live version cannot be read."""
+    from kb_pipeline.store.lance import at_version, in_pages, readable  # noqa: PLC0415 - loads the vector library
+
+    table = at_version(stores.site(live.site_id).table(live.table_name), live.lance_version)
+    with readable(f"the live version of site {live.site_id!r}"):
+        return int(table.count_rows(in_pages([page_id])))
 
 
 def changes_between(before: LiveChunks, after: LiveChunks) -> list[PageChange]:

@@ -9,7 +9,10 @@ import click
 from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.awaiting import published_generation, what_is_awaited
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.live_chunks import count_live_chunks
+from kb_pipeline.cli.output import shown
 from kb_pipeline.errors import ConfigError
 from kb_pipeline.model import Page, PageStatus
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kb_pipeline.cli.output import Output
+    from kb_pipeline.model import Publication
     from kb_pipeline.store.aliases import Alias
     from kb_pipeline.store.failures import FailedPage
     from kb_pipeline.store.stores import Stores
@@ -34,6 +38,8 @@ _VERDICTS: Final[Mapping[PageStatus, str]] = {
     PageStatus.UNREACHABLE: "could not be reached",
     PageStatus.DEFERRED: "was not asked for before the run's limit",
 }
+_READ: Final = frozenset({PageStatus.FRESH, PageStatus.UNCHANGED})
+_AWAITED: Final = _READ | {PageStatus.PENDING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,11 @@ class Explanation:
     url: str
     verdict: str
     indexed: bool
-    """Whether search can find it now."""
+    """Whether search can find it now: read from the live version itself, not from the ledger."""
+    awaits: str | None
+    """What its newest content waits for; None when what search finds is all there is."""
+    live: Publication | None
+    """The version that search reads."""
     known_as: str | None
     page: Page
     tiers: list[dict[str, Any]]
@@ -94,13 +104,18 @@ def explain(stores: Stores, address: str, site_id: str | None = None) -> list[Ex
 
 
 def _explanation(stores: Stores, page: Page, known_as: str | None, tiers: list[dict[str, Any]]) -> Explanation:
-    indexed = page.last_indexed_at is not None and page.removed_generation is None and bool(page.chunk_count)
+    live = stores.publications.live(page.site_id)
+    indexed = live is not None and count_live_chunks(stores, live, page.page_id) > 0
+    is_newer = page.state is PageStatus.PENDING or page.done_generation > published_generation(stores, page.site_id)
+    awaits = what_is_awaited(stores, stores.sites.get(page.site_id)) if is_newer else None
     twin = stores.pages.get(page.site_id, page.duplicate_of) if page.duplicate_of else None
     return Explanation(
         site_id=page.site_id,
         url=page.url,
-        verdict=_verdict(page, indexed=indexed),
+        verdict=_verdict(page, indexed=indexed, awaits=awaits),
         indexed=indexed,
+        awaits=awaits,
+        live=live,
         known_as=known_as,
         page=page,
         tiers=tiers,
@@ -110,17 +125,31 @@ def _explanation(stores: Stores, page: Page, known_as: str | None, tiers: list[d
     )
 
 
-def _verdict(page: Page, *, indexed: bool) -> str:
-    """In or not, what became of it last, and the recorded reason."""
-    place = "In the knowledge base" if indexed else "Not in the knowledge base"
-    kept = indexed and page.state not in {PageStatus.FRESH, PageStatus.UNCHANGED}
-    copy = "; the last good copy is kept" if kept else ""
-    said = f"{place}: the page {_VERDICTS[page.state]}{copy}"
-    if not page.reason:
-        return f"{said}."
-    # Discovery says what the address is ("is a login page"), fetching writes a sentence.
-    reason = f"It {page.reason}" if page.state is PageStatus.EXCLUDED else page.reason
-    return f"{said}. {reason.rstrip('.')}."
+def _verdict(page: Page, *, indexed: bool, awaits: str | None) -> str:
+    """In or not, what became of it last, the recorded reason, and what search does not know yet."""
+    said = f"{_place(page, indexed=indexed, awaits=awaits)}: the page {_VERDICTS[page.state]}"
+    if page.reason:
+        # Discovery says what the address is ("is a login page"), fetching writes a sentence.
+        reason = f"It {page.reason}" if page.state is PageStatus.EXCLUDED else page.reason
+        said = f"{said}. {reason.rstrip('.')}"
+    return f"{said}. {_what_then(page, indexed=indexed, awaits=awaits)}".rstrip()
+
+
+def _place(page: Page, *, indexed: bool, awaits: str | None) -> str:
+    if indexed:
+        return "In the knowledge base"
+    return "Not live yet" if awaits and page.state in _READ else "Not in the knowledge base"
+
+
+def _what_then(page: Page, *, indexed: bool, awaits: str | None) -> str:
+    """Which copy search finds, and until when."""
+    if not indexed:
+        return f"Search finds it once it is live; {awaits}." if awaits and page.state in _AWAITED else ""
+    if page.state in _READ:
+        return f"What search finds is the text before; {awaits}." if awaits and page.state is PageStatus.FRESH else ""
+    if page.removed_generation is None or not awaits:
+        return "The last good copy is kept."
+    return f"Search finds its last copy until the removal is live; {awaits}."
 
 
 def _never_seen(output: Output, stores: Stores, address: str, site_id: str | None) -> None:
@@ -163,6 +192,7 @@ def _show(output: Output, explanation: Explanation) -> None:
             ("title", page.title),
             ("text", f"{page.characters:,} characters" if page.characters is not None else None),
             ("chunks", page.chunk_count),
+            ("live version", _version(explanation.live)),
             ("copy removed in", f"refresh {page.removed_generation}" if page.removed_generation else None),
         ]
     )
@@ -172,6 +202,10 @@ def _show(output: Output, explanation: Explanation) -> None:
     for failure in explanation.failures:
         output.say(f"  [dim]{failure.step}[/dim]  failed {failure.attempts} times: {escape(failure.error)}")
     output.say()
+
+
+def _version(live: Publication | None) -> str | None:
+    return f"{live.reason}, since {shown(live.published_at)}" if live else None
 
 
 def _last_answer(page: Page) -> str | None:

@@ -10,9 +10,18 @@ from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
 from kb_pipeline.model import Discovered, PageSource
+from kb_pipeline.stages import lifecycle
+from kb_pipeline.stages.chunk import make_chunks
+from kb_pipeline.stages.discover import discover
+from kb_pipeline.stages.embed import embed_chunks
+from kb_pipeline.stages.extract import extract_texts
+from kb_pipeline.stages.fetch import fetch_pages
+from kb_pipeline.stages.publish import publish
 from kb_pipeline.store.aliases import Alias
-from kb_pipeline.store.indexing import ChunkedPage, Indexing
-from kb_pipeline.store.ledger_texts import LedgerTexts, PageText
+from kb_pipeline.store.indexing import Indexing
+from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
+from kb_pipeline_tests.sites.replies import page, prose, sitemap
+from kb_pipeline_tests.sites.server import LoopbackSite
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOME = "https://example.org/"
@@ -62,13 +71,99 @@ def test_a_page_that_robots_txt_forbids_says_so(kb):
     assert not found["indexed"]
 
 
-def test_a_page_that_is_indexed_says_so_with_its_history(kb, site):
-    LedgerTexts(site.database).record("docs", [PageText(key(HOME + "a"), "About a", 1234)])
-    Indexing(site.database).record_chunks("docs", [ChunkedPage(key(HOME + "a"), None, 3)])
-    Indexing(site.database).mark_live("docs", [key(HOME + "a")], NOW)
-    answer = kb("why", HOME + "a")
-    assert answer.out.startswith("In the knowledge base")
-    assert all(part in answer.out for part in ("About a", "1,234 characters", "2026-01-02 03:04:05Z", "sitemap"))
+class ServedSite:
+    """The site "served" of two pages on loopback, taken through the pipeline step by step."""
+
+    def __init__(self, web, stores, settings) -> None:
+        self.web, self.stores, self.embedder = web, stores, HashEmbedder()
+        self.settings = settings.model_copy(update={"auto_approve_pages": 10})
+        stores.sites.add("served", web.url("/"))
+
+    def fetch(self) -> None:
+        discover(self.stores, self.settings, "served")
+        fetch_pages(self.stores, self.settings, "served")
+
+    def derive(self) -> None:
+        extract_texts(self.stores, self.settings, "served")
+        make_chunks(self.stores, self.settings, "served")
+        embed_chunks(self.stores, self.settings, "served", embedder=self.embedder)
+
+    def publish(self) -> None:
+        publish(self.stores, self.settings, "served", embedder=self.embedder)
+
+    def refresh(self) -> None:
+        self.fetch()
+        self.derive()
+        self.publish()
+
+
+@pytest.fixture
+def served(stores, settings):
+    pages = {f"/{name}": page(f"About {name}", prose(name)) for name in ("a", "b")}
+    with LoopbackSite(pages) as web:
+        web.pages["/sitemap.xml"] = sitemap(*map(web.url, pages))
+        yield ServedSite(web, stores, settings)
+
+
+def test_a_page_that_is_live_says_so_with_its_history(kb, served):
+    served.refresh()
+    answer = kb("why", served.web.url("/a"))
+    assert answer.out.startswith("In the knowledge base: the page was fetched, and its text was new.\n")
+    assert all(part in answer.out for part in ("About a", "characters", "sitemap", "live version", "refresh 1, since"))
+
+
+def test_in_the_midst_of_the_first_import_no_page_is_said_to_be_searchable(kb, served):
+    discover(served.stores, served.settings, "served")
+    said = kb("why", served.web.url("/a")).out
+    assert said.startswith("Not in the knowledge base: the page is known and has not been fetched yet.")
+    assert "Search finds it once it is live; refresh 1 has still to fetch 2 of 2 pages" in said
+    fetch_pages(served.stores, served.settings, "served")
+    for step in (served.derive, served.publish):
+        [found] = kb("why", served.web.url("/a"), "--json").json
+        assert found["verdict"].startswith("Not live yet: the page was fetched")
+        assert "refresh 1 has fetched its pages, and has still to embed and check them" in found["verdict"]
+        assert not found["indexed"]
+        step()
+    assert kb("why", served.web.url("/a")).out.startswith("In the knowledge base")
+
+
+def test_the_ledger_alone_does_not_make_a_page_searchable(kb, served):
+    """A run that was killed between its note in the ledger and the publication leaves them so."""
+    served.fetch()
+    served.derive()
+    Indexing(served.stores.database).mark_live("served", [key(served.web.url("/a"))], NOW)
+    [found] = kb("why", served.web.url("/a"), "--json").json
+    assert found["verdict"].startswith("Not live yet")
+    assert not found["indexed"]
+
+
+def test_a_text_that_is_newer_than_what_is_live_is_told_apart_from_it(kb, served):
+    served.refresh()
+    served.web.pages["/a"] = page("About a", prose("something else"))
+    served.fetch()
+    said = kb("why", served.web.url("/a")).out
+    assert said.startswith("In the knowledge base")
+    assert "What search finds is the text before; refresh 2 has fetched its pages" in said
+    lifecycle.fail(served.stores, "served", reason="a check said no")
+    assert (
+        "What search finds is the text before; refresh 2 failed: a check said no."
+        in kb("why", served.web.url("/a")).out
+    )
+    assert "the text before" not in kb("why", served.web.url("/b")).out
+
+
+def test_a_page_that_is_gone_is_searchable_until_its_removal_is_live(kb, served):
+    served.refresh()
+    del served.web.pages["/a"]
+    served.fetch()
+    [found] = kb("why", served.web.url("/a"), "--json").json
+    assert found["indexed"]
+    assert "Search finds its last copy until the removal is live; refresh 2" in found["verdict"]
+    served.derive()
+    served.publish()
+    [found] = kb("why", served.web.url("/a"), "--json").json
+    assert (found["indexed"], found["awaits"]) == (False, None)
+    assert found["verdict"].startswith("Not in the knowledge base: the page is gone from the site.")
 
 
 @pytest.mark.usefixtures("site")
