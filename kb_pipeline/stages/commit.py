@@ -57,6 +57,7 @@ class Committer:
             self._frontier.commit(endings, retries, self._stores.now())
             self._record_aliases(checked)
             self._forget_failures(visits)
+            self._spend(visits)
         return checked
 
     def _store_bodies(self, snapshots: Sequence[Snapshot]) -> None:
@@ -102,6 +103,14 @@ class Committer:
         read = [visit.snapshot.page_id for visit in visits if visit.snapshot]
         now = self._stores.now()
         self._stores.failures.settle(self._site.site_id, EXTRACT, failed=(), settled=read, now=now)
+
+    def _spend(self, visits: Sequence[Visit]) -> None:
+        spent = {
+            "requests": sum(visit.requests for visit in visits),
+            "bytes": sum(visit.wire_bytes for visit in visits),
+            "retries": sum(isinstance(visit.end, Retry) for visit in visits),
+        }
+        self._stores.refreshes.spend(self._site.site_id, self._generation, spent)
 
     def _record_aliases(self, visits: Sequence[Visit]) -> None:
         read = [visit.due.page_id for visit in visits if visit.snapshot]

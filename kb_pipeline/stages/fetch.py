@@ -103,12 +103,9 @@ def _settle(stores: Stores, site: Site, frontier: Frontier, report: FetchReport)
 
 
 def _record(stores: Stores, site_id: str, frontier: Frontier, report: FetchReport) -> None:
-    """Outcomes are those of the refresh; what was spent adds up over the runs it took."""
+    """Outcomes are those of the whole refresh. What was spent is added up as it is committed."""
     report.outcomes = Counter(frontier.outcomes())
     report.flatten()
-    refresh = stores.refreshes.get(site_id, report.generation)
-    before = refresh.counts if refresh else {}
-    spent = {name: before.get(name, 0) + int(report.counts[name]) for name in ("requests", "bytes", "retries")}
     outcomes = {outcome.value: report.outcomes[outcome] for outcome in Outcome}
-    stores.refreshes.set_counts(site_id, report.generation, outcomes | spent)
+    stores.refreshes.set_counts(site_id, report.generation, outcomes)
     log.info("crawl.fetched", site=site_id, generation=report.generation, **report.counts)

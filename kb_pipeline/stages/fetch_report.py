@@ -41,8 +41,8 @@ class FetchReport(StageReport):
 
     def note(self, visit: Visit) -> None:
         """Count one committed visit."""
-        self.requests += sum(attempt.requests for attempt in visit.result.attempts)
-        self.bytes += sum(attempt.wire_bytes for attempt in visit.result.attempts)
+        self.requests += visit.requests
+        self.bytes += visit.wire_bytes
         end = visit.end
         if not isinstance(end, Ending):
             self.retries += 1

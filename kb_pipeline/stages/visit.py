@@ -56,6 +56,16 @@ class Visit:
         response = self.result.best.response
         return len(response.body) if response else 0
 
+    @property
+    def requests(self) -> int:
+        """Of all tiers."""
+        return sum(attempt.requests for attempt in self.result.attempts)
+
+    @property
+    def wire_bytes(self) -> int:
+        """Body bytes as they were transferred, of all tiers."""
+        return sum(attempt.wire_bytes for attempt in self.result.attempts)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:

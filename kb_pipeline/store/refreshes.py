@@ -27,6 +27,7 @@ _APPROVE: Final = named("refreshes_approve")
 _DISCOVERED: Final = named("refreshes_discovered")
 _FETCHED: Final = named("refreshes_fetched")
 _SET_COUNTS: Final = named("refreshes_set_counts")
+_SPEND: Final = named("refreshes_spend")
 _HOLD_REMOVALS: Final = named("refreshes_hold_removals")
 _CONFIRM_REMOVALS: Final = named("refreshes_confirm_removals")
 _FINISH: Final = named("refreshes_finish")
@@ -83,6 +84,10 @@ class Refreshes:
     def set_counts(self, site_id: str, generation: int, counts: Mapping[str, int]) -> None:
         """Set these counts and leave the others."""
         self._database.execute(_SET_COUNTS, site_id=site_id, generation=generation, counts=to_json(dict(counts)))
+
+    def spend(self, site_id: str, generation: int, spent: Mapping[str, int]) -> None:
+        """Add to these counts, of which there is at least one."""
+        self._database.execute(_SPEND, site_id=site_id, generation=generation, spent=to_json(dict(spent)))
 
     def hold_removals(self, site_id: str, generation: int, held: int) -> None:
         """Record how many removals wait to be confirmed; 0 when none does any more."""

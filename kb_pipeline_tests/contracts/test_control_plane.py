@@ -167,10 +167,13 @@ def test_a_refresh_that_is_open_is_resumed_and_never_doubled(stores, site_id):
     stores.refreshes.set_estimate(site_id, 1, estimate)
     stores.refreshes.set_counts(site_id, 1, {"fresh": 1, "gone": 2})
     stores.refreshes.set_counts(site_id, 1, {"gone": 3})
+    stores.refreshes.spend(site_id, 1, {"requests": 2, "bytes": 3 * 10**9})
+    stores.refreshes.spend(site_id, 1, {"requests": 5, "bytes": 1})
     stores.refreshes.approve(site_id, 1, by="me", now=NOW)
     stores.refreshes.hold_removals(site_id, 1, 25)
     refresh = stores.refreshes.open(site_id)
-    assert (refresh.estimate, refresh.counts, refresh.held_removals) == (estimate, {"fresh": 1, "gone": 3}, 25)
+    assert refresh.counts == {"fresh": 1, "gone": 3, "requests": 7, "bytes": 3 * 10**9 + 1}
+    assert (refresh.estimate, refresh.held_removals) == (estimate, 25)
 
     assert stores.refreshes.finish(site_id, 1, RefreshOutcome.HELD, "25 removals", NOW)
     assert not stores.refreshes.finish(site_id, 1, RefreshOutcome.FAILED, "too late", NOW)

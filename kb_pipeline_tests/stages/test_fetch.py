@@ -596,6 +596,25 @@ def test_a_run_that_is_told_to_stop_leaves_the_rest_due_and_the_next_one_goes_on
     assert stores.refreshes.open(SITE).counts["requests"] >= 30
 
 
+def test_what_a_broken_run_had_asked_for_stays_counted(stores, settings):
+    pages = {f"/{number}": good(str(number)) for number in range(2)}
+
+    class Breaks(Exception):
+        """As a kill would come: after a commit, before the run's end."""
+
+    def broken(*_: object) -> None:
+        raise Breaks
+
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, settings, server)
+        site.start(*pages)
+        with pytest.raises(Breaks):
+            site.fetch(progress=broken)
+        assert stores.refreshes.open(SITE).counts["requests"] > 0
+        site.fetch()
+    assert stores.refreshes.open(SITE).counts["requests"] == 2
+
+
 def test_a_bug_on_one_page_ends_that_page_alone(stores, settings):
     class Stumbling(PlainHttp):
         async def fetch(self, request):

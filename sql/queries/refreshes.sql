@@ -42,6 +42,13 @@ UPDATE refreshes SET fetched_at = %(now)s WHERE site_id = %(site_id)s AND genera
 -- name: refreshes_set_counts
 UPDATE refreshes SET counts = counts || %(counts)s WHERE site_id = %(site_id)s AND generation = %(generation)s;
 
+-- Adds to the counts, so that what a killed run had spent stays counted.
+-- name: refreshes_spend
+UPDATE refreshes SET counts = counts || (
+    SELECT jsonb_object_agg(spent.key, coalesce((refreshes.counts ->> spent.key)::bigint, 0) + spent.value::bigint)
+    FROM jsonb_each_text(%(spent)s) spent)
+WHERE site_id = %(site_id)s AND generation = %(generation)s;
+
 -- name: refreshes_hold_removals
 UPDATE refreshes SET held_removals = %(held)s WHERE site_id = %(site_id)s AND generation = %(generation)s;
 
