@@ -195,7 +195,8 @@ class Installation:
             kill_when=kill_when,
         )
         if cost.killed and self.embedded:
-            measure.kill_with_children(postmaster_of(self.data))
+            with contextlib.suppress(FileNotFoundError):  # the command was killed after it had stopped its server
+                measure.kill_with_children(postmaster_of(self.data))
         if not cost.killed and cost.exit_code not in expected:
             message = f"kb {' '.join(arguments)} ended with {cost.exit_code}\n{measure.tail(logs / 'stderr.log')}"
             raise RuntimeError(message)

@@ -14,7 +14,7 @@ PICTURES = {
     "asset-graph": "/locations/kb_pipeline/asset-groups/knowledge_base",
     "materialization": "/assets/fetched_pages?view=partitions&partition={site}",
     "checks": "/assets/fetched_pages?view=checks&checkDetail=removals_are_plausible",
-    "partitions": "/assets/live_index?view=partitions",
+    "partitions": "/assets/live_index?view=partitions&partition={site}",
     "runs": "/runs",
     "sensors": "/automation",
 }
