@@ -118,7 +118,6 @@ class PageSource(StrEnum):
     LLMS_TXT = "llms_txt"
     LINK = "link"
     REDIRECT = "redirect"
-    CANONICAL = "canonical"
 
 
 class RefreshKind(StrEnum):

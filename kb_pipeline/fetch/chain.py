@@ -32,11 +32,6 @@ class Chain:
             raise ValueError(message)
         self._tiers = tuple(tiers)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The tiers, in order."""
-        return tuple(tier.name for tier in self._tiers)
-
     async def fetch(self, request: PageRequest) -> PageResult:
         """Go down the chain until a tier answers, or one says that no other could."""
         attempts: list[TierResult] = []

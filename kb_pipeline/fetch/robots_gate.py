@@ -75,27 +75,6 @@ class RobotsFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
-    body: bytes
-    fetched_at: datetime
-
-
-class MemoryRobotsFiles:
-    """RobotsFiles of one process."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, _Stored] = {}
-
-    def get(self, origin: str) -> _Stored | None:
-        """The origin's file, however old."""
-        return self._files.get(origin)
-
-    def put(self, origin: str, _status: int, body: bytes, fetched_at: datetime) -> None:
-        """Replace the origin's file."""
-        self._files[origin] = _Stored(body, fetched_at)
-
-
-@dataclass(frozen=True, slots=True)
 class _Rules:
     access: RobotsAccess
     robots: Robots

@@ -88,16 +88,6 @@ def check_allowance(stores: Stores, site: Site, estimate: Estimate) -> str | Non
     return f"the import does not fit the allowance of tenant {site.tenant!r}: {'; '.join(found)}" if found else None
 
 
-def estimate_text(estimate: Estimate) -> str:
-    """One sentence for the site's owner."""
-    return (
-        f"{estimate.pages:,} pages, about {estimate.tokens:,} tokens ({estimate.tokens_low:,} to"
-        f" {estimate.tokens_high:,}), {estimate.fetching_seconds:,.0f} s of fetching and"
-        f" {estimate.embedding_seconds:,.0f} s of embedding, at worst {estimate.browser_calls_at_worst:,} browser and"
-        f" {estimate.vision_calls_at_worst:,} vision calls"
-    )
-
-
 def _over(what: str, wanted: int, held: int, most: int | None) -> str | None:
     if most is None or held + wanted <= most:
         return None

@@ -142,7 +142,7 @@ class SiteReader:
         return verdict
 
     async def _read_given_list(self) -> None:
-        walk = self._walk()
+        walk = self._walk(feeds=self._site.source_type is SourceType.FEED)
         await walk.read([self._site.url])
         source = PageSource.FEED if self._site.source_type is SourceType.FEED else PageSource.SITEMAP
         self._take(walk, source)
@@ -150,7 +150,7 @@ class SiteReader:
     async def _read_all(self, verdict: RobotsVerdict) -> None:
         """`auto`: each source adds to one list, in this order whatever answers first."""
         at_root = partial(urljoin, self._site.url)
-        walk, feeds = self._walk(invited=verdict.sitemaps), self._walk()
+        walk, feeds = self._walk(invited=verdict.sitemaps), self._walk(feeds=True)
         guesses = [url for url in map(at_root, WELL_KNOWN_SITEMAPS) if url not in verdict.sitemaps]
         # The addresses depend on nothing, so they are asked for at once.
         _, links, llms = await asyncio.gather(
@@ -173,13 +173,13 @@ class SiteReader:
         else:
             self._add_links(links)
 
-    def _walk(self, invited: Sequence[str] = ()) -> SitemapWalk:
+    def _walk(self, invited: Sequence[str] = (), *, feeds: bool = False) -> SitemapWalk:
         named = frozenset(invited)
 
         async def get(url: str) -> Fetched:
             return await self._get(url, invited=url in named)
 
-        return SitemapWalk(get, max_file_bytes=MAX_FILE_BYTES)
+        return SitemapWalk(get, max_file_bytes=MAX_FILE_BYTES, feeds=feeds)
 
     def _take(self, walk: SitemapWalk, source: PageSource) -> None:
         self._listing.add(walk.pages, source)

@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.sitemaps import Sitemap, parse_sitemap
+from kb_pipeline.core.sitemaps import Sitemap, may_list, parse_sitemap
 from kb_pipeline.core.urls import resolve, without_fragment
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ MAX_SITEMAPS: Final = 500
 MAX_RUN_BYTES: Final = 32 * 2**20
 MAX_PAGES: Final = 500_000
 AT_ONCE: Final = 4
+LOOKED_AT: Final = 500
 _OK: Final = 200
 _NOT_NOW: Final = frozenset({0, 429})
 _SERVER_ERROR: Final = 500
@@ -43,6 +44,8 @@ class SitemapWalk:
     get: Callable[[str], Awaitable[Fetched]]
     max_file_bytes: int
     max_run_bytes: int = MAX_RUN_BYTES
+    feeds: bool = False
+    """What is read are feeds, which may name any address."""
     answers: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     unanswered: bool = False
@@ -107,7 +110,10 @@ class SitemapWalk:
         found = f"{len(sitemap.pages)} pages"
         if sitemap.sitemaps:
             found += f", {len(sitemap.sitemaps)} sitemaps"
-        self.answers.append(f"{url}: {'; '.join([found, *said])}")
+        # Taken all the same, since most crawlers do; others leave out what sitemaps.org does not allow.
+        stray = None if self.feeds else _stray(fetched.url, sitemap.pages)
+        noted = [f"some are outside the sitemap's own folder, such as {stray}"] if stray else []
+        self.answers.append(f"{url}: {'; '.join([found, *said, *noted])}")
         if said and not (guessed and not sitemap.pages and not sitemap.sitemaps):
             self.problems.append(f"{url}: {'; '.join(said)}")
         return sitemap
@@ -125,6 +131,11 @@ class SitemapWalk:
         if text not in self.problems:
             self.answers.append(text)
             self.problems.append(text)
+
+
+def _stray(sitemap_url: str, pages: Sequence[SitemapEntry]) -> str | None:
+    """An address among the first that a sitemap at this place may not list."""
+    return next((page.url for page in pages[:LOOKED_AT] if not may_list(sitemap_url, page.url)), None)
 
 
 def _identity(url: str) -> str:

@@ -1,13 +1,14 @@
 """robots.txt by origin, over real sockets: every status, redirects, and the copy of the last good file."""
 
 import asyncio
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from kb_pipeline.errors import GuardRefused
 from kb_pipeline.fetch.client import HttpClient
-from kb_pipeline.fetch.robots_gate import Access, MemoryRobotsFiles, RobotsGate
+from kb_pipeline.fetch.robots_gate import Access, RobotsGate
 from kb_pipeline.fetch.robots_tag import RobotsTag, parse_robots_tag
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.sites.replies import Endless, Reply, Reset, Stall, redirect, text
@@ -17,6 +18,23 @@ RULES = "User-agent: *\nDisallow: /private\nCrawl-delay: 2\nSitemap: /map.xml\n"
 SETTINGS = Settings(
     allow_private=("127.0.0.0/8",), connect_timeout_seconds=0.5, read_timeout_seconds=0.3, page_timeout_seconds=1
 )
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    body: bytes
+    fetched_at: datetime
+
+
+class MemoryRobotsFiles:
+    def __init__(self):
+        self._files = {}
+
+    def get(self, origin):
+        return self._files.get(origin)
+
+    def put(self, origin, _status, body, fetched_at):
+        self._files[origin] = StoredFile(body, fetched_at)
 
 
 def verdicts(site, *paths, files=None, now=None):

@@ -15,7 +15,7 @@ from kb_pipeline.model import (
     SiteOptions,
     SiteState,
 )
-from kb_pipeline.stages.approve import approve, estimate_text
+from kb_pipeline.stages.approve import approve
 from kb_pipeline.stages.estimate import Sample, make_estimate, trimmed
 from kb_pipeline.store.usage import Allowance
 
@@ -124,4 +124,3 @@ def test_an_estimate_has_a_range_that_the_sample_justifies():
     assert unknown.tokens_low < unknown.tokens < unknown.tokens_high
     assert make_estimate(0, None, gap_seconds=1, connections=6).tokens == 0
     assert trimmed(sure, 50).tokens == 50_000
-    assert "100 pages, about 100,000 tokens" in estimate_text(sure)

@@ -525,6 +525,16 @@ def test_a_page_that_is_listed_and_no_longer_wanted_counts_once(stores, settings
     assert site.discover().excluded_by_reason == {"matches the site's exclude pattern /old": 1}
 
 
+def test_a_sitemap_that_lists_what_is_not_below_it_is_taken_and_the_owner_is_told(stores, settings, server):
+    server.pages |= {"/robots.txt": robots("Sitemap: /maps/a.xml"), "/maps/a.xml": urlset(server, "/maps/b", "/c")}
+    site = Site(stores, settings, server)
+    report = site.discover()
+    assert set(site.kept()) == {"/maps/b", "/c"}
+    [answer] = [answer for answer in report.answers if "/maps/a.xml" in answer]
+    assert answer.endswith(f"2 pages; some are outside the sitemap's own folder, such as {server.url('/c')}")
+    assert report.problems == []
+
+
 def test_an_index_within_an_index_and_loops_are_not_followed(stores, settings, server):
     server.pages |= {
         "/sitemap.xml": index(server, "/sitemap.xml", "/one.xml", "/deep.xml", "/missing.xml"),

@@ -9,14 +9,14 @@ FROM pages WHERE site_id = %(site_id)s;
 -- name: discovery_unseen
 SELECT page_id, url, depth, source FROM pages
 WHERE site_id = %(site_id)s AND seen_generation < %(generation)s AND state <> 'excluded'
-  AND (source IN ('link', 'redirect', 'canonical') OR (content_hash IS NOT NULL AND removed_generation IS NULL))
+  AND (source IN ('link', 'redirect') OR (content_hash IS NOT NULL AND removed_generation IS NULL))
 ORDER BY page_id;
 
 -- Pages that only other pages lead to and that were left out, the best first.
 -- name: discovery_links_left_out
 SELECT page_id, url, depth, source FROM pages
 WHERE site_id = %(site_id)s AND seen_generation < %(generation)s AND state = 'excluded'
-  AND source IN ('link', 'redirect', 'canonical')
+  AND source IN ('link', 'redirect')
 ORDER BY depth, length(url), url COLLATE "C";
 
 -- name: discovery_ask_for
@@ -47,7 +47,7 @@ WHERE p.site_id = %(site_id)s AND p.page_id = f.page_id;
 -- Those that were gone are given up a month after they were last linked.
 -- name: discovery_want_linked
 UPDATE pages SET wanted_generation = %(generation)s, seen_generation = %(generation)s, attempts = 0, retry_at = NULL
-WHERE site_id = %(site_id)s AND source IN ('link', 'redirect', 'canonical')
+WHERE site_id = %(site_id)s AND source IN ('link', 'redirect')
   AND wanted_generation < %(generation)s AND state NOT IN ('excluded', 'duplicate')
   AND (state <> 'gone' OR last_seen_at > %(now)s::timestamptz - interval '30 days');
 
