@@ -113,7 +113,12 @@ class FetchError(KbError):
 
 
 class GuardRefused(FetchError):
-    """The guard refused the address: private, reserved, or not http(s)."""
+    """The guard refused the address: private, reserved, or not http(s). `admissible` says whether the operator may let
+    it in all the same (KB_ALLOW_PRIVATE)."""
+
+    def __init__(self, message: str, *, admissible: bool = False) -> None:
+        super().__init__(message)
+        self.admissible = admissible
 
 
 class NameNotResolved(FetchError):

@@ -115,7 +115,7 @@ class Guard:
             if why and not self._admitted(address, port):
                 where = host if name == str(address) else f"{host} is at {address}, which"
                 message = f"{where} is not a public address ({why})"
-                raise GuardRefused(message)
+                raise GuardRefused(message, admissible=True)
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Resolve a name once and check every answer. These are the addresses to dial, best first.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kb_pipeline.core.patterns import PathPatterns
 from kb_pipeline.core.urls import is_http, resolve, url_key, without_fragment
-from kb_pipeline.errors import ConfigError, FetchError, InvalidAddress
+from kb_pipeline.errors import ConfigError, FetchError, GuardRefused, InvalidAddress
 from kb_pipeline.fetch.guard import Guard
 from kb_pipeline.model import SiteOptions, SourceType, check_site_id
 
@@ -62,7 +62,7 @@ def check_address(settings: Settings, url: str) -> str:
         admitted = asyncio.run(Guard(settings.allow_private).admit(address)).url
     except FetchError as error:
         message = f"{spelled} cannot be a site: {error}"
-        if "not a public address" in str(error):
+        if isinstance(error, GuardRefused) and error.admissible:
             message += "; the operator may admit it with KB_ALLOW_PRIVATE"
         raise InvalidAddress(message) from error
     return without_fragment(admitted)

@@ -200,3 +200,20 @@ def test_a_certificate_for_another_host_is_told_apart(authority):
 def test_a_certificate_of_an_unknown_issuer_is_told_apart(authority):
     with tls_site(trustme.CA(), "secure.example") as site, pytest.raises(CertificateInvalid, match="bad certificate"):
         asyncio.run(get(client_for(authority), site.url("/")))
+
+
+@pytest.mark.parametrize(
+    ("url", "admissible"),
+    [
+        ("http://10.0.0.1/", True),
+        ("http://intranet.example/", True),
+        ("http://10.0.0.1:6379/", False),
+        ("ftp://10.0.0.1/", False),
+        ("http://user:secret@10.0.0.1/", False),
+        ("http://10.0.0.1\\@example.org/", False),
+    ],
+)
+def test_what_is_refused_says_whether_the_operator_could_admit_it(url, admissible):
+    with pytest.raises(GuardRefused) as refused:
+        asyncio.run(Guard(resolver=resolver("10.0.0.7")).admit(url))
+    assert refused.value.admissible is admissible

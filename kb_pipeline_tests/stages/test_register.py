@@ -39,6 +39,15 @@ def test_an_address_that_cannot_be_a_site_is_refused_and_says_why(stores, settin
     assert stores.sites.all() == []
 
 
+@pytest.mark.parametrize(
+    "url", ["http://10.0.0.1:6379/", "http://user:secret@10.0.0.1/", "http://no-such-host.invalid/"]
+)
+def test_only_what_the_operator_could_admit_names_the_setting_that_admits_it(stores, settings, url):
+    with pytest.raises(InvalidAddress) as refused:
+        register(stores, settings.model_copy(update={"allow_private": ()}), "docs", url)
+    assert "KB_ALLOW_PRIVATE" not in str(refused.value)
+
+
 def test_a_taken_id_and_a_taken_address_are_refused(stores, settings):
     register(stores, settings, "docs", "http://127.0.0.1:8000/")
     with pytest.raises(ConfigError, match="already registered"):
