@@ -16,8 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,27 +90,44 @@ class Output:
             SpinnerColumn(finished_text="[green]✓"),
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=30),
-            MofNCompleteColumn(),
+            _CountColumn(),
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=self.notes) as bars:
             yield _bars_progress(bars)
 
 
+class _CountColumn(ProgressColumn):
+    """How much is done of how much; nothing for what is only said to go on."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["counted"], style="progress.download")
+
+
 def _bars_progress(bars: Progress) -> ProgressCallback:
-    """One bar for each thing that is counted; a new one ends the one before."""
+    """One bar for each thing that goes on. What is not counted at all has ended when the next one begins."""
     tasks: dict[str, TaskID] = {}
 
     def report(what: str, done: int, total: int | None) -> None:
         if what not in tasks:
-            tasks[what] = bars.add_task(what, total=total)
-        bars.update(tasks[what], completed=done, total=total)
+            for task in bars.tasks:
+                if task.total is None and not task.completed:
+                    bars.update(task.id, total=1, completed=1)
+            tasks[what] = bars.add_task(what, total=total, counted="")
+        bars.update(tasks[what], completed=done, total=total, counted=_counted(done, total))
 
     return report
 
 
+def _counted(done: int, total: int | None) -> str:
+    if total is None:
+        return f"{done:,}" if done else ""
+    return f"{done:,} of {total:,}"
+
+
 def plain_progress(write: Callable[[str], None], *, every: float = PLAIN_LINE_EVERY) -> ProgressCallback:
-    """A line when something new begins, when it is complete, and every few seconds between."""
+    """A line when something new begins, when it is complete, and every few seconds between. What is begun without a
+    count only takes its time: it has a name and no number."""
     last_line: dict[str, float] = {}
     last_state: dict[str, tuple[int, int | None]] = {}
 
@@ -108,7 +135,7 @@ def plain_progress(write: Callable[[str], None], *, every: float = PLAIN_LINE_EV
         complete = total is not None and done >= total
         due = time.monotonic() - last_line.get(what, float("-inf")) >= every
         if (due or complete) and last_state.get(what) != (done, total):
-            write(f"{what}: {done:,}" + (f" of {total:,}" if total is not None else ""))
+            write(f"{what}: {counted}" if (counted := _counted(done, total)) else f"{what} …")
             last_line[what] = time.monotonic()
             last_state[what] = (done, total)
 

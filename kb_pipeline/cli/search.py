@@ -45,7 +45,16 @@ def find(app: App, stores: Stores, site_id: str, question: str, *, mode: str = "
     from kb_pipeline.serve.search import SearchMode  # noqa: PLC0415 - loads the vector library
     from kb_pipeline.serve.search import search as run_search  # noqa: PLC0415
 
+    if mode != SearchMode.TEXT and stores.publications.live(site_id) is not None:
+        _say_that_the_model_loads(app)
     return run_search(stores, app.settings, site_id, question, mode=SearchMode(mode), limit=limit)
+
+
+def _say_that_the_model_loads(app: App) -> None:
+    from kb_pipeline.embed import open_embedder  # noqa: PLC0415 - loads the vector library
+
+    if not open_embedder(app.settings).loaded:
+        app.output.note("[dim]Loading the embedding model …[/dim]")
 
 
 def only_site(stores: Stores) -> str:

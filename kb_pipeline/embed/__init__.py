@@ -37,6 +37,11 @@ class Embedder(Protocol):
         """Length of a vector."""
         ...
 
+    @property
+    def loaded(self) -> bool:
+        """Whether it is ready to embed; when not, the first text takes seconds more."""
+        ...
+
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` in the model's own tokenizer, special tokens not counted."""
         ...

@@ -100,12 +100,15 @@ def until_unwanted(stores: Stores, site_id: str) -> Callable[[], bool]:
 
 
 def log_progress(log: dg.DagsterLogManager) -> Callable[[str, int, int | None], None]:
-    """A line in the run's log every LOG_EVERY: each line is a row in Dagster's database."""
+    """A line in the run's log every LOG_EVERY, since each line is a row in Dagster's database; and one for what only
+    takes its time, such as loading the model, when it begins."""
     logged_at = time.monotonic()
 
     def progress(what: str, done: int, total: int | None) -> None:
         nonlocal logged_at
-        if time.monotonic() - logged_at >= LOG_EVERY.total_seconds():
+        if not done and total is None:
+            log.info("%s …", what)
+        elif time.monotonic() - logged_at >= LOG_EVERY.total_seconds():
             logged_at = time.monotonic()
             log.info("%s: %s", what, f"{done:,}" if total is None else f"{done:,} of {total:,}")
 

@@ -167,6 +167,8 @@ class _Derive:
         unknown = {row["hash"]: row["plain"] for row in rows if row["hash"] not in known}
         if not unknown:
             return {}
+        if not self._embedder.loaded:
+            self._progress("loading the embedding model", 0, None)
         # Texts of one length go together: little padding, and a progress bar that moves.
         by_length = sorted(unknown, key=lambda value: len(unknown[value]))
         embedded: dict[str, Vector] = {}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console
 
 from kb_pipeline.cli.output import Output, plain, plain_progress, shown
 from kb_pipeline.model import Estimate, PageStatus
@@ -27,6 +30,29 @@ def test_plain_progress_goes_on_saying_something_on_long_work():
     report("fetching", 1, None)
     report("fetching", 2, None)
     assert lines == ["fetching: 1", "fetching: 2"]
+
+
+def test_what_only_takes_its_time_is_said_without_a_number():
+    lines: list[str] = []
+    report = plain_progress(lines.append)
+    report("loading the embedding model", 0, None)
+    report("reading pages", 0, 7)
+    assert lines == ["loading the embedding model …", "reading pages: 0 of 7"]
+
+
+def test_on_a_terminal_what_was_only_said_to_go_on_ends_when_the_next_begins():
+    output = Output()
+    output.notes = Console(force_terminal=True, file=io.StringIO(), width=100)
+    with output.progress() as report:
+        report("loading the embedding model", 0, None)
+        report("chunks embedded", 64, None)
+        report("embedding pages", 31, 31)
+    last = output.notes.file.getvalue().rsplit("\r", 1)[-1]
+    ended, counted, whole = last.splitlines()[:3]
+    assert ("✓" in ended, "✓" in counted, "✓" in whole) == (True, False, True)
+    assert "64" in counted
+    assert "31 of 31" in whole
+    assert not any(character.isdigit() for character in re.sub(r"\x1b\[[\d;?]*\w|\d+:\d+:\d+", "", ended))
 
 
 def test_a_long_address_is_whole_in_a_pipe(capsys):

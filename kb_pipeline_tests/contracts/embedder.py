@@ -30,6 +30,10 @@ class EmbedderContract:
     def test_the_same_text_gives_the_same_vector(self, embedder):
         assert np.allclose(embedder.embed(TEXTS), embedder.embed(TEXTS), atol=1e-6)
 
+    def test_what_has_embedded_is_loaded(self, embedder):
+        embedder.embed(TEXTS)
+        assert embedder.loaded
+
     def test_no_texts_give_no_vectors(self, embedder):
         assert embedder.embed([]).shape == (0, embedder.dimension)
 

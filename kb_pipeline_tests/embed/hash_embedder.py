@@ -28,6 +28,7 @@ class HashEmbedder:
         self.dimension = dimension
         self.refuse = refuse
         self.embedded: list[str] = []
+        self.loaded = False
 
     def count_tokens(self, text: str) -> int:
         return len(_WORD.findall(text))
@@ -36,6 +37,7 @@ class HashEmbedder:
         if self.refuse and any(self.refuse in text for text in texts):
             message = f"refused: a text holds {self.refuse!r}"
             raise EmbeddingFailed(message)
+        self.loaded = True
         self.embedded.extend(texts)
         if not texts:
             return np.empty((0, self.dimension), np.float32)

@@ -41,6 +41,13 @@ def test_a_site_goes_live_through_all_six_assets_and_each_says_what_it_did(run, 
     assert search(stores, settings, "docs", "apples", mode=SearchMode.TEXT)[0].url == site.url("/apples")
 
 
+def test_what_takes_its_time_is_said_in_the_log_of_the_run(run, registered, instance):
+    registered(auto_approve_pages=10)
+    result = run("refresh", "docs")
+    lines = [entry.user_message for entry in instance.all_logs(result.run_id)]
+    assert "loading the embedding model …" in lines
+
+
 def test_discovery_fetches_nothing_and_tells_how_to_approve(run, registered, stores, instance):
     registered()
     result = run("discover", "docs")

@@ -6,6 +6,7 @@ import pytest
 from kb_pipeline.core.chunking import embedding_input
 from kb_pipeline.errors import ModelMissing
 from kb_pipeline.settings import Settings
+from kb_pipeline.stages.chunk import make_chunks
 from kb_pipeline.stages.embed import embed_chunks, vectors_spec
 from kb_pipeline.stages.publish import rollback
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
@@ -36,6 +37,26 @@ def test_an_edit_in_one_section_embeds_that_section_alone(written):
     counts = written.derive()
     assert (counts["embedded"], counts["reused"], counts["changed"]) == (1, 2, 1)
     assert [text.count("tide") > 0 for text in written.embedder.embedded] == [True]
+
+
+def test_the_wait_for_the_model_is_said_before_it_and_not_without_need(written):
+    said = []
+
+    def progress(what, *_counts):
+        said.append((what, written.embedder.loaded))
+
+    def embed():
+        embed_chunks(written.stores, written.settings, "docs", embedder=written.embedder, progress=progress)
+
+    written.write("guide", sections("harbour"))
+    make_chunks(written.stores, written.settings, "docs")
+    embed()
+    assert said[0] == ("loading the embedding model", False)
+    said.clear()
+    embed()
+    written.embedder.loaded = False
+    embed()
+    assert "loading the embedding model" not in [what for what, _ in said]
 
 
 def test_a_page_that_moved_keeps_its_vectors(written):
