@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -118,6 +118,8 @@ class _Host:
     refusals: int = 0
     """429 and 503 in a row."""
     pending_hold: float = 0.0
+    looked_up: asyncio.Lock | None = field(default_factory=asyncio.Lock)
+    """Held while the clock is asked for what earlier runs left; None once it was."""
 
 
 @dataclass(slots=True)
@@ -139,8 +141,8 @@ class _HostTurn:
 class Politeness:
     """Turns at hosts. One for each run; what runs share goes through the clock.
 
-    `gap` and `max_crawl_delay` are seconds. With a gap of zero the clock is asked nothing, but a host that
-    refuses or slows is still given time.
+    `gap` and `max_crawl_delay` are seconds. Without a gap the clock is asked once for each host, whether an earlier
+    run was told to wait; a host that refuses or slows is given time all the same.
     """
 
     def __init__(self, clock: HostClock, *, gap: float, max_crawl_delay: float, host_connections: int) -> None:
@@ -156,15 +158,16 @@ class Politeness:
         self._of(host_of(url)).crawl_delay = min(seconds or 0.0, self._max_crawl_delay)
 
     @contextlib.asynccontextmanager
-    async def turn(self, url: str) -> AsyncIterator[_HostTurn]:
-        """Wait for a turn at the host of `url`; the request is made inside the block.
+    async def turn(self, url: str, *, prompt: bool = False) -> AsyncIterator[_HostTurn]:
+        """Wait for a turn at the host of `url`; the request is made inside the block. A `prompt` one does not wait
+        the gap, and obeys all else.
 
         Raises HostOnHold when the host has asked, again and again, to be left alone for longer than a run waits.
         """
         name = host_of(url)
         host = self._of(name)
         async with host.connections:
-            await self._wait(name, host)
+            await self._wait(name, host, 0.0 if prompt else max(self._gap, host.crawl_delay))
             try:
                 yield _HostTurn(self, host)
             finally:
@@ -200,17 +203,28 @@ class Politeness:
         if wait > _CLOSING_WAIT and host.refusals >= _CLOSING_REFUSALS:
             host.closed_until = max(host.closed_until, now + wait)
 
-    async def _wait(self, name: str, host: _Host) -> None:
-        gap = max(self._gap, host.crawl_delay)
+    async def _wait(self, name: str, host: _Host, gap: float) -> None:
         self._check_open(name, host)
         if gap > 0:
             await asyncio.sleep(await self._clock.reserve(name, gap))
-        elif host.slowdown > 1.0:
-            await asyncio.sleep(await self._local.reserve(name, _STRAINED_GAP * host.slowdown))
+        else:
+            await self._look_up(name, host)
+            if host.slowdown > 1.0:
+                await asyncio.sleep(await self._local.reserve(name, _STRAINED_GAP * host.slowdown))
         while (left := host.held_until - time.monotonic()) > 0:
             self._check_open(name, host)
             await asyncio.sleep(left)
         self._check_open(name, host)
+
+    async def _look_up(self, name: str, host: _Host) -> None:
+        """Take over, once, the hold that earlier runs left at the clock."""
+        if host.looked_up is None:
+            return
+        async with host.looked_up:
+            if host.looked_up is not None:
+                held = await self._clock.reserve(name, 0.0)
+                host.held_until = max(host.held_until, time.monotonic() + held)
+                host.looked_up = None
 
     @staticmethod
     def _check_open(name: str, host: _Host) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.hops import Hops
-from kb_pipeline.fetch.politeness import MemoryClock, Politeness, SharedClock
+from kb_pipeline.fetch.politeness import Politeness, SharedClock
 from kb_pipeline.fetch.robots_gate import RobotsGate
 
 if TYPE_CHECKING:
@@ -30,19 +30,18 @@ class DiscoveryTurns:
 
     The first PROMPT_REQUESTS do not wait the gap of pages: they are the handful of small files that tell a crawler
     how to behave (robots.txt, sitemaps, llms.txt, the start page) and the sample, and at one a second finding a
-    site would take half a minute. They are few at once, Retry-After is obeyed, and a long index of sitemaps goes on
-    at the gap that all runs share.
+    site would take half a minute. They are few at once, a Retry-After holds for them as for all others, and a long
+    index of sitemaps goes on at the gap that all runs share.
     """
 
-    def __init__(self, prompt: Politeness, patient: Politeness) -> None:
-        self._prompt = prompt
-        self._patient = patient
+    def __init__(self, politeness: Politeness) -> None:
+        self._politeness = politeness
         self._left = PROMPT_REQUESTS
 
     def turn(self, url: str) -> AbstractAsyncContextManager[Turn]:
         """Wait until this address may be asked."""
         self._left -= 1
-        return (self._prompt if self._left >= 0 else self._patient).turn(url)
+        return self._politeness.turn(url, prompt=self._left >= 0)
 
 
 def request_gap(settings: Settings, site: Site) -> float:
@@ -51,13 +50,14 @@ def request_gap(settings: Settings, site: Site) -> float:
     return settings.request_gap_seconds if own is None else own
 
 
-def shared_politeness(stores: Stores, settings: Settings, site: Site) -> Politeness:
-    """Politeness that every run against the site's hosts shares."""
+def shared_politeness(stores: Stores, settings: Settings, site: Site, *, connections: int | None = None) -> Politeness:
+    """Politeness that every run against the site's hosts shares; at most `connections` requests at once, by default
+    those of the settings."""
     return Politeness(
         SharedClock(stores.hosts),
         gap=request_gap(settings, site),
         max_crawl_delay=settings.max_crawl_delay_seconds,
-        host_connections=settings.host_connections,
+        host_connections=min(connections or settings.host_connections, settings.host_connections),
     )
 
 
@@ -86,9 +86,8 @@ class SiteSession:
     @contextlib.asynccontextmanager
     async def open(cls, stores: Stores, settings: Settings, site: Site) -> AsyncIterator[SiteSession]:
         """A session that ends with the block."""
-        prompt = Politeness(MemoryClock(), gap=0, max_crawl_delay=0, host_connections=CONNECTIONS)
-        patient = shared_politeness(stores, settings, site)
-        async with HttpClient(settings, turns=DiscoveryTurns(prompt, patient)) as client:
-            gate = open_gate(client, stores, settings, patient)
+        politeness = shared_politeness(stores, settings, site, connections=CONNECTIONS)
+        async with HttpClient(settings, turns=DiscoveryTurns(politeness)) as client:
+            gate = open_gate(client, stores, settings, politeness)
             hops = Hops(gate, site.url, subdomains=site.options.subdomains)
             yield cls(client, gate, hops, request_gap(settings, site))

@@ -17,12 +17,12 @@ def politeness(gap=0.0, *, clock=None, connections=4):
     return Politeness(clock or MemoryClock(), gap=gap, max_crawl_delay=0.3, host_connections=connections)
 
 
-async def take(turns, count, url=URL, *, status=200, headers=(), seconds=0.01):
+async def take(turns, count, url=URL, *, status=200, headers=(), seconds=0.01, **options):
     """Moments at which `count` turns began, all asked for at once."""
     began = []
 
     async def one():
-        async with turns.turn(url) as turn:
+        async with turns.turn(url, **options) as turn:
             began.append(time.monotonic())
             turn.answered(status, dict(headers), seconds)
 
@@ -77,12 +77,40 @@ def test_a_crawl_delay_widens_the_gap_up_to_the_cap():
     assert 0.29 <= asyncio.run(run()) < 10
 
 
-def test_with_no_gap_the_clock_is_asked_nothing():
-    class Untouchable:
-        def __getattr__(self, name):
-            raise AssertionError(name)
+def test_with_no_gap_the_clock_is_asked_once_for_each_host():
+    asked = []
 
-    assert len(asyncio.run(take(politeness(clock=Untouchable()), 20))) == 20
+    class Clock(MemoryClock):
+        async def reserve(self, host, gap_seconds):
+            asked.append((host, gap_seconds))
+            return await super().reserve(host, gap_seconds)
+
+    assert len(asyncio.run(take(politeness(clock=Clock()), 20))) == 20
+    assert asked == [("example.com", 0.0)]
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05])
+def test_a_hold_that_another_run_left_is_obeyed_from_the_first_request_on(gap):
+    async def run():
+        clock, asked = MemoryClock(), time.monotonic()
+        await take(politeness(gap, clock=clock), 1, status=429, headers={"retry-after": "1"})
+        return [began - asked for began in await take(politeness(gap, clock=clock), 3)]
+
+    assert min(asyncio.run(run())) >= 0.99
+
+
+def test_prompt_turns_skip_the_gap_and_nothing_else():
+    async def run():
+        turns, asked = politeness(5.0), time.monotonic()
+        prompt = await take(turns, 8, prompt=True)
+        await take(turns, 1, prompt=True, status=429, headers={"retry-after": "1"})
+        refused = time.monotonic()
+        after = await take(turns, 1, prompt=True) + await take(turns, 1)
+        return prompt[-1] - asked, [began - refused for began in after]
+
+    prompt, after = asyncio.run(run())
+    assert prompt < 4
+    assert min(after) >= 0.98
 
 
 def test_a_429_with_retry_after_holds_the_host():

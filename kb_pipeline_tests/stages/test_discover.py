@@ -24,6 +24,7 @@ from kb_pipeline.model import (
 )
 from kb_pipeline.stages.approve import approve
 from kb_pipeline.stages.discover import add_links, discover
+from kb_pipeline.stages.fetch import fetch_pages
 from kb_pipeline.stages.lifecycle import start_retry
 from kb_pipeline.store.aliases import Alias
 from kb_pipeline.store.frontier import Attempt, Copy, Ending, Frontier
@@ -138,6 +139,25 @@ def test_finding_a_site_does_not_wait_the_gap_of_its_pages(stores, settings, ser
     took = time.monotonic() - started
     assert len(server.requests) > 10
     assert took < 15  # with the gap it would be a minute
+
+
+def test_a_retry_after_that_discovery_meets_holds_for_the_fetch_too(stores, settings, server):
+    busy = Reply(status=429, headers={"Retry-After": "4"})
+    server.pages |= {"/sitemap.xml": urlset(server, "/a"), "/a": [busy, page("A", prose("a"))]}
+    Site(stores, settings, server).discover()
+    approve(stores, settings, SITE, pages=10, by="test")
+    asked = len(server.requests)
+    fetch_pages(stores, settings, SITE)
+    [refused] = [request.at for request in server.requests if request.status == 429]
+    assert min(request.at for request in server.requests[asked:]) - refused >= 3.9
+
+
+def test_a_retry_after_holds_for_the_rest_of_discovery(stores, settings, server, monkeypatch):
+    monkeypatch.setattr("kb_pipeline.stages.site_session.PROMPT_REQUESTS", 2)
+    server.pages["/map"] = [Reply(status=429, headers={"Retry-After": "2"}), urlset(server, "/a")]
+    Site(stores, settings, server, SourceType.SITEMAP, "/map").discover()
+    refused, again = [request.at for request in server.requests if request.path == "/map"]
+    assert again - refused >= 1.9
 
 
 def test_a_new_site_waits_for_approval(stores, settings, server):
