@@ -205,7 +205,7 @@ def robots(life: Life) -> Iterator[Line]:
     asked = [request.path for request in forbidding.requests if request.path.startswith(FORBIDDEN_FOLDER)]
     yield Line(
         "robots.txt",
-        f"Disallow: {FORBIDDEN_FOLDER} took {count(len(left), 'page')} out, without {count(len(asked), 'request')};"
+        f"Disallow: {FORBIDDEN_FOLDER} took {count(len(left), 'page')} out, at {count(len(asked), 'request')} for them;"
         f" allowed again, {len(life.indexed(again) - life.indexed(without))} came back",
         {"forbidden": len(left), "embedded_again": allowing.embedded, "bodies_again": allowing.bodies},
         expect(

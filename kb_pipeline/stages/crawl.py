@@ -21,8 +21,9 @@ from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.hops import Hops
 from kb_pipeline.model import Outcome
+from kb_pipeline.stages.asking import Rules
 from kb_pipeline.stages.site_session import open_gate, shared_politeness
-from kb_pipeline.stages.visit import Rules, Visit, ask, conclude, fault
+from kb_pipeline.stages.visit import Visit, ask, conclude, fault
 from kb_pipeline.store.frontier import DuePage, Ending
 
 if TYPE_CHECKING:

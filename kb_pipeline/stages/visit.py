@@ -13,11 +13,12 @@ from kb_pipeline.core.fingerprints import content_hash, page_id
 from kb_pipeline.core.links import harvest
 from kb_pipeline.core.urls import same_site, url_key
 from kb_pipeline.errors import GuardRefused
-from kb_pipeline.fetch.answers import Answer, PageRequest, PageResult, TierResult
+from kb_pipeline.fetch.answers import Answer, PageResult, TierResult
 from kb_pipeline.fetch.outcome import Judgement, judge, retry_delay
 from kb_pipeline.fetch.robots_gate import Access
 from kb_pipeline.model import Discovered, Outcome, PageSource, PageStatus, Snapshot
-from kb_pipeline.store.frontier import Attempt, Copy, Ending, Retry
+from kb_pipeline.stages.asking import judged_by, rejected_before, request_for, to_look_for
+from kb_pipeline.store.frontier import Attempt, Copy, Ending, Rejected, Retry
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.chain import Chain
     from kb_pipeline.fetch.client import Response
     from kb_pipeline.fetch.robots_gate import RobotsGate
-    from kb_pipeline.model import Site
     from kb_pipeline.settings import Settings
+    from kb_pipeline.stages.asking import Rules
     from kb_pipeline.store.frontier import DuePage
 
 _ROBOTS: Final = "robots.txt"
@@ -67,44 +68,6 @@ class Visit:
         return sum(attempt.wire_bytes for attempt in self.result.attempts)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a site's pages are judged by."""
-
-    site: Site
-    settings: Settings
-    harvest_links: bool
-
-
-def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
-    """What a full reading of a page looks for under the site's present options, and an answer that it has not changed
-    leaves as it was found. Written to the ledger: another wording has every page read again."""
-    options = rules.site.options
-    wanted = set()
-    if not options.ignore_noindex:
-        wanted.add(f"noindex for {rules.settings.bot_token}")
-    if options.subdomains:
-        wanted.add("subdomains")
-    if rules.harvest_links and depth < options.max_depth:
-        wanted.add("links")
-        if options.ignore_nofollow:
-            wanted.add("links that say nofollow")
-    return frozenset(wanted)
-
-
-def request_for(due: DuePage, rules: Rules) -> PageRequest:
-    """The request for a page: conditional only while what it is compared with is held, and was read for all that is
-    to be known of it now. One that was let in with its `noindex` would stay in for as long as it does not change."""
-    ignore_noindex = rules.site.options.ignore_noindex
-    folded = due.state is PageStatus.DUPLICATE and due.original_is_kept
-    original = due.duplicate_of if folded else None
-    same_as_before = due.has_copy or (folded and not due.redirected)
-    was_read = due.looked_for is not None and to_look_for(rules, due.depth).issubset(due.looked_for)
-    if not (same_as_before and was_read) or due.content_hash is None:
-        return PageRequest(due.url, ignore_noindex=ignore_noindex, original=original)
-    return PageRequest(due.url, due.etag, due.last_modified, due.content_hash, ignore_noindex, original)
-
-
 async def ask(due: DuePage, chain: Chain, gate: RobotsGate, rules: Rules) -> PageResult:
     """Ask robots.txt, then the tiers. Raises only for bugs and a lost store."""
     request = request_for(due, rules)
@@ -143,8 +106,12 @@ def conclude(due: DuePage, result: PageResult, rules: Rules, now: datetime) -> V
         duplicate_of=due.duplicate_of if judgement.outcome is Outcome.DUPLICATE else None,
         retry_at=_retry_at(due, judgement, rules.settings, now),
     )
+    if judgement.outcome is Outcome.UNCHANGED and (rejected := rejected_before(due, rules)):
+        return Visit(due, result, _still_rejected(ending, rejected))
     if judgement.outcome in {Outcome.FRESH, Outcome.UNCHANGED}:
         return _keep(due, result, ending, rules, now)
+    if judgement.outcome is Outcome.THIN:
+        ending = replace(ending, rejected=_rejected(due, result.best, judgement.reason, rules))
     return Visit(due, result, ending)
 
 
@@ -187,6 +154,20 @@ def _still_duplicate(due: DuePage, ending: Ending) -> Ending:
         return ending
     attempt = replace(ending.attempt, reason=due.reason)
     return replace(ending, outcome=Outcome.DUPLICATE, duplicate_of=due.duplicate_of, attempt=attempt)
+
+
+def _still_rejected(ending: Ending, rejected: Rejected) -> Ending:
+    """A page that said too little, and says the same."""
+    attempt = replace(ending.attempt, reason=rejected.reason)
+    return replace(ending, outcome=Outcome.THIN, attempt=attempt, rejected=rejected)
+
+
+def _rejected(due: DuePage, best: TierResult, reason: str, rules: Rules) -> Rejected | None:
+    response = best.response
+    if response is None or not response.body:
+        return None
+    copy = _copy(response)
+    return Rejected(copy.content_hash, copy.etag, copy.last_modified, judged_by(rules, due.depth), reason)
 
 
 def _other_page(due: DuePage, response: Response) -> Discovered | None:

@@ -35,6 +35,17 @@ _HOLD: Final = named("frontier_hold")
 
 
 @dataclass(frozen=True, slots=True)
+class Rejected:
+    """A body with too little text, of which no copy is stored."""
+
+    content_hash: str
+    etag: str | None
+    last_modified: str | None
+    judged_by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DuePage:
     """A page to ask for, with what is held of it."""
 
@@ -51,6 +62,8 @@ class DuePage:
     failed_refreshes: int = 0
     looked_for: list[str] | None = None
     """What its last full reading looked for; None when nobody wrote it down."""
+    rejected: Rejected | None = None
+    """What it answered last, if that had too little text."""
     has_copy: bool = False
     """A body is stored that an answer can be compared with."""
     original_is_kept: bool = False
@@ -104,6 +117,8 @@ class Ending:
     """None: what is known of the copy stays as it is."""
     looked_for: Sequence[str] | None = None
     """What this reading looked for; None when the page was not read in full."""
+    rejected: Rejected | None = None
+    """None: what is known of such a body stays as it is, unless the page has enough text now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +259,7 @@ class Frontier:
             "last_modified": copy and copy.last_modified,
             "content_hash": copy and copy.content_hash,
             "body_bytes": copy and copy.body_bytes,
+            "rejected": ending.rejected and to_json(ending.rejected),
             "looked_for": None if ending.looked_for is None else list(ending.looked_for),
         }
 

@@ -596,6 +596,45 @@ def test_a_run_that_is_told_to_stop_leaves_the_rest_due_and_the_next_one_goes_on
     assert stores.refreshes.open(SITE).counts["requests"] >= 30
 
 
+def thin(text="Too short."):
+    return page("Short", text, etag=f'"{len(text)}"')
+
+
+def test_a_thin_page_that_has_not_changed_is_not_downloaded_again(stores, settings):
+    with LoopbackSite({"/a": thin(), "/b": page("Short", "Without a validator.")}) as server:
+        site = Refreshes(stores, settings, server)
+        first = site.run("/a", "/b")
+        before = [site.page(path).reason for path in ("/a", "/b")]
+        again = site.run("/a", "/b")
+        assert [site.page(path).reason for path in ("/a", "/b")] == before
+        assert first.outcomes == again.outcomes == {Outcome.THIN: 2}
+        assert site.page("/a").status_code == 304
+        server.pages["/a"] = good()
+        assert site.run("/a", "/b").outcomes == {Outcome.FRESH: 1, Outcome.THIN: 1}
+
+
+def test_a_page_that_turned_thin_keeps_its_copy_and_comes_back_to_it(stores, settings):
+    with LoopbackSite({"/a": good(etag='"good"')}) as server:
+        site = Refreshes(stores, settings, server)
+        site.run("/a")
+        server.pages["/a"] = thin()
+        site.run("/a")
+        assert site.run("/a").outcomes == {Outcome.THIN: 1}
+        assert site.in_index("/a")
+        server.pages["/a"] = good(etag='"good"')
+        assert site.run("/a").outcomes == {Outcome.FRESH: 1}
+        assert site.run("/a").outcomes == {Outcome.UNCHANGED: 1}
+
+
+def test_a_thin_page_is_read_again_by_a_better_extractor(stores, settings, monkeypatch):
+    with LoopbackSite({"/a": thin()}) as server:
+        site = Refreshes(stores, settings, server)
+        site.run("/a")
+        monkeypatch.setattr("kb_pipeline.core.extract.EXTRACTOR_VERSION", "another")
+        assert site.run("/a").outcomes == {Outcome.THIN: 1}
+        assert site.page("/a").status_code == 200
+
+
 def test_what_a_broken_run_had_asked_for_stays_counted(stores, settings):
     pages = {f"/{number}": good(str(number)) for number in range(2)}
 

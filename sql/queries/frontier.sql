@@ -5,7 +5,7 @@
 -- whose body was lost.
 -- name: frontier_due
 SELECT p.page_id, p.url, p.state, p.reason, p.depth, p.etag, p.last_modified, p.content_hash, p.duplicate_of, p.attempts,
-       p.failed_refreshes, p.looked_for,
+       p.failed_refreshes, p.looked_for, p.rejected,
        p.content_hash IS NOT NULL AND p.removed_generation IS NULL AND p.body_bytes IS NOT NULL AS has_copy,
        EXISTS (SELECT FROM pages o WHERE o.site_id = p.site_id AND o.page_id = p.duplicate_of
                AND o.content_hash IS NOT NULL AND o.removed_generation IS NULL
@@ -35,6 +35,7 @@ UPDATE pages SET
     content_hash = CASE WHEN %(replaces)s THEN %(content_hash)s ELSE content_hash END,
     body_bytes = CASE WHEN %(replaces)s THEN %(body_bytes)s ELSE body_bytes END,
     looked_for = coalesce(%(looked_for)s::text[], looked_for),
+    rejected = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE coalesce(%(rejected)s, rejected) END,
     removed_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE removed_generation END,
     held_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE held_generation END,
     last_fetched_at = CASE WHEN %(answered)s THEN %(now)s ELSE last_fetched_at END,
