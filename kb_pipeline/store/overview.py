@@ -42,6 +42,11 @@ class SiteLine:
     refresh_reason: str | None
     held_removals: int
 
+    @property
+    def is_refreshing(self) -> bool:
+        """Whether a refresh is open: running, or waiting to be taken up again or approved."""
+        return self.generation is not None and self.refresh_finished_at is None
+
 
 @dataclass(frozen=True, slots=True)
 class PageAt:
