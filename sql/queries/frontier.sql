@@ -35,7 +35,7 @@ UPDATE pages SET
     content_hash = CASE WHEN %(replaces)s THEN %(content_hash)s ELSE content_hash END,
     body_bytes = CASE WHEN %(replaces)s THEN %(body_bytes)s ELSE body_bytes END,
     looked_for = coalesce(%(looked_for)s::text[], looked_for),
-    rejected = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE coalesce(%(rejected)s, rejected) END,
+    rejected = CASE WHEN %(state)s IN ('fresh', 'unchanged', 'duplicate') THEN NULL ELSE coalesce(%(rejected)s, rejected) END,
     removed_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE removed_generation END,
     held_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE held_generation END,
     last_fetched_at = CASE WHEN %(answered)s THEN %(now)s ELSE last_fetched_at END,
