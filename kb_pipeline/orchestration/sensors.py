@@ -66,7 +66,7 @@ def refresh_due(context: dg.SensorEvaluationContext, stores: dg.ResourceParam[St
 
 @dg.sensor(job=jobs.retry, minimum_interval_seconds=60, default_status=_RUNNING)
 def retry_due(context: dg.SensorEvaluationContext, stores: dg.ResourceParam[Stores]) -> dg.SensorResult:
-    """Asks again for pages that could not be reached, once their retry time has come."""
+    """Asks again for pages that could not be reached or were put off, once their retry time has come."""
     due = Reports(stores.database).retries_due(stores.now(), most=_MOST_LOOKED_AT)
     return _start(context, stores, due, "retry")
 

@@ -70,7 +70,7 @@ class Reports:
         return self._database.all(_UNANSWERED, ReportedPage, site_id=site_id, generation=generation, most=most)
 
     def held_removals(self, site_id: str, *, most: int = MOST_LISTED) -> list[ReportedPage]:
-        """Pages that are gone or forbidden and whose copy is still kept."""
+        """Pages that are gone, forbidden or redirect away, whose copy is kept until that is confirmed."""
         return self._database.all(_HELD_REMOVALS, ReportedPage, site_id=site_id, most=most)
 
     def thin_pages(self, site_id: str, *, most: int = MOST_LISTED) -> list[ReportedPage]:

@@ -32,7 +32,8 @@ LEFT JOIN refreshes o ON o.site_id = s.site_id AND o.finished_at IS NULL
 JOIN LATERAL (SELECT r.generation, r.finished_at FROM refreshes r
               WHERE r.site_id = s.site_id ORDER BY r.generation DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT min(p.retry_at) AS retry_at FROM pages p
-                   WHERE p.site_id = s.site_id AND p.state = 'unreachable' AND p.retry_at <= %(now)s) due ON true
+                   WHERE p.site_id = s.site_id AND p.state IN ('unreachable', 'deferred')
+                     AND p.retry_at <= %(now)s) due ON true
 WHERE s.state = 'active' AND s.approved_at IS NOT NULL
   AND CASE WHEN o.generation IS NULL THEN due.retry_at IS NOT NULL
                 AND (s.next_refresh_at IS NULL OR s.next_refresh_at > %(now)s)
@@ -56,11 +57,11 @@ WHERE site_id = %(site_id)s AND wanted_generation = %(generation)s
   AND (done_generation < %(generation)s OR state IN ('unreachable', 'deferred'))
 ORDER BY url LIMIT %(most)s;
 
--- Pages that a refresh found gone or forbidden and whose copy is still kept.
+-- Pages that a refresh found gone, forbidden or redirected with many others, and whose removal is held.
 -- name: report_held_removals
 SELECT page_id, url, state, coalesce(reason, error) AS reason
 FROM pages
-WHERE site_id = %(site_id)s AND state IN ('gone', 'forbidden')
+WHERE site_id = %(site_id)s AND state IN ('gone', 'forbidden', 'duplicate') AND held_generation IS NOT NULL
   AND content_hash IS NOT NULL AND removed_generation IS NULL
 ORDER BY url LIMIT %(most)s;
 
