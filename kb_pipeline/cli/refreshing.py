@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
-from kb_pipeline.cli.runs import Run, exit_code_after, run_job, show_stages
+from kb_pipeline.cli.runs import Run, exit_code_after, is_unapproved, run_job, show_stages
 from kb_pipeline.model import RefreshOutcome, SiteState
 
 if TYPE_CHECKING:
@@ -139,6 +139,12 @@ def seconds_in_words(seconds: float) -> str:
 
 
 def _say_how_it_ended(output: Output, site_id: str, newest: Refresh | None, run: Run) -> None:
+    if newest is not None and is_unapproved(newest):
+        output.note(
+            f"[yellow]No page of {site_id} was fetched:[/yellow] {escape(newest.reason or 'it waits for approval')}"
+        )
+        output.note(f"See what it costs: kb sites estimate {site_id}; then let it go on: kb sites approve {site_id}")
+        return
     if run.ended.succeeded:
         output.say(f"[green]{site_id} is live as of refresh {newest.generation if newest else '?'}.[/green]")
         return

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.cli.exit_codes import ExitCode
-from kb_pipeline.model import SiteState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kb_pipeline.cli.app import App
+    from kb_pipeline.model import Refresh
     from kb_pipeline.orchestration.run_here import EndedRun
     from kb_pipeline.orchestration.watch import StageEnd
     from kb_pipeline.stages.report import ChangeRow, Progress
@@ -101,12 +101,16 @@ def _until_stopped(work: Callable[[], EndedRun], stop: threading.Event, app: App
 
 def exit_code_after(stores: Stores, site_id: str, ended: EndedRun) -> ExitCode:
     """What the end of a run means for the one who called it."""
-    if ended.succeeded:
-        return ExitCode.OK
-    site = stores.sites.find(site_id)
-    if site is not None and site.state is SiteState.AWAITING_APPROVAL:
+    if is_unapproved(stores.refreshes.latest(site_id)):
         return ExitCode.WAITS_FOR_APPROVAL
-    return ExitCode.REFUSED
+    return ExitCode.OK if ended.succeeded else ExitCode.REFUSED
+
+
+def is_unapproved(refresh: Refresh | None) -> bool:
+    """Whether the refresh has an estimate that nobody has approved, or that does not fit the allowance."""
+    if refresh is None or refresh.estimate is None:
+        return False
+    return refresh.outcome is None and refresh.approved_at is None
 
 
 def show_stages(app: App, run: Run) -> None:

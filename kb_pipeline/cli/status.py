@@ -73,7 +73,11 @@ def newest_refresh(line: SiteLine) -> str:
 
 def needs_somebody(line: SiteLine) -> str | None:
     """What an operator has to do about the site, or None."""
-    if line.state is SiteState.AWAITING_APPROVAL:
+    from kb_pipeline.stages.approve import WAITS  # noqa: PLC0415 - loads the stages
+
+    if line.refresh_outcome is None and line.refresh_reason not in (None, WAITS):
+        return f"{line.refresh_reason}: kb sites approve {line.site_id} --pages N, for as many as fit"
+    if line.state is SiteState.AWAITING_APPROVAL or (line.refresh_outcome is None and line.refresh_reason):
         return f"waits for approval: kb sites estimate {line.site_id}, then kb sites approve {line.site_id}"
     if line.refresh_outcome is RefreshOutcome.HELD:
         return (

@@ -1,5 +1,6 @@
 """The six assets of a site, in order. A body calls its stage and reports; what a stage does is the stage's own."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -10,8 +11,9 @@ from kb_pipeline.core.extract import EXTRACTOR_VERSION
 from kb_pipeline.orchestration.partitions import sites
 from kb_pipeline.orchestration.pools import EMBED, FETCH
 from kb_pipeline.orchestration.resources import EmbedderOpener
-from kb_pipeline.orchestration.stage_run import run_stage, with_embedder
+from kb_pipeline.orchestration.stage_run import run_stage, waits_for_approval, with_embedder
 from kb_pipeline.settings import Settings
+from kb_pipeline.stages.approve import WAITS
 from kb_pipeline.stages.chunk import make_chunks
 from kb_pipeline.stages.discover import discover
 from kb_pipeline.stages.embed import embed_chunks
@@ -44,16 +46,22 @@ def discovered_urls(
     return run_stage(context, stores, settings, discover)
 
 
-@_site_asset(deps=[discovered_urls], kinds={"python", "http", "lance"}, pool=FETCH, code_version="1")
+@_site_asset(
+    deps=[discovered_urls], kinds={"python", "http", "lance"}, pool=FETCH, code_version="1", output_required=False
+)
 def fetched_pages(
     context: dg.AssetExecutionContext, stores: dg.ResourceParam[Stores], settings: dg.ResourceParam[Settings]
-) -> Result:
+) -> Iterator[Result]:
     """The body of each page as it came, asked for politely and conditionally. Each page ends in one outcome, with
-    a reason. With no refresh open, the pages whose retry time has come are asked for again."""
+    a reason. With no refresh open, the pages whose retry time has come are asked for again. Nothing comes of it, and
+    of what follows, while the import that the same run discovered waits for approval."""
     site_id = context.partition_key
+    if waits_for_approval(context, stores):
+        context.log.warning("nothing is fetched: %s. Approve it with `kb sites approve %s`", WAITS, site_id)
+        return
     if stores.refreshes.open(site_id) is None and stores.sites.get(site_id).approved_at is not None:
         start_retry(stores, site_id, context.run.run_id)
-    return run_stage(context, stores, settings, fetch_pages)
+    yield run_stage(context, stores, settings, fetch_pages)
 
 
 @_site_asset(deps=[fetched_pages], kinds={"python", "lance"}, code_version=EXTRACTOR_VERSION)

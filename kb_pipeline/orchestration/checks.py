@@ -6,6 +6,7 @@ from typing import Final
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus, RefreshOutcome, Site
 from kb_pipeline.orchestration import assets
 from kb_pipeline.orchestration.verdicts import ERROR, WARN, Case, Verdict, page_rows, site_check
+from kb_pipeline.stages.approve import WAITS
 from kb_pipeline.store.inspection import TextFindings, error_texts, short_texts
 
 TOLERATED_UNANSWERED_SHARE: Final = 0.05
@@ -44,12 +45,14 @@ def estimate_fits_allowance(case: Case) -> Verdict:
     counts = {"pages": estimate.pages, "tokens": estimate.tokens, "fetching_seconds": estimate.fetching_seconds}
     if refresh.approved_at is not None:
         return Verdict(True, f"{estimate.pages:,} pages are approved", counts=counts)
-    why = refresh.reason or "it waits for approval"
+    why = refresh.reason or WAITS
     says = (
         f"{estimate.pages:,} pages, about {estimate.tokens:,} tokens: {why}. Approve with `kb sites approve {site_id}`"
     )
+    # To wait for somebody is no failure: the run ends well, and fetches nothing. An import that is refused stops it.
     # A discovery by itself has done its work; only where pages would be fetched next is there something to stop.
-    return Verdict(False, says, ERROR if case.fetches else WARN, counts, ends_refresh=None)
+    stops = case.fetches and why != WAITS
+    return Verdict(False, says, ERROR if stops else WARN, counts, ends_refresh=None)
 
 
 @site_check(asset=assets.fetched_pages, blocking=False)

@@ -57,6 +57,14 @@ def run_stage(
     return materialization(site, report, seconds=seconds)
 
 
+def waits_for_approval(context: dg.AssetExecutionContext, stores: Stores) -> bool:
+    """Whether this run discovered an import that nobody has approved yet: its check warns of it, and the rest of the
+    run is skipped. A run that begins with the fetching has nothing that would say so, and is refused by the stage."""
+    refresh = stores.refreshes.open(context.partition_key)
+    selected = context.job_def.asset_layer.executable_asset_keys
+    return dg.AssetKey("discovered_urls") in selected and refresh is not None and refresh.approved_at is None
+
+
 def with_embedder(stage: Callable[..., StageReport], opener: EmbedderOpener) -> Callable[..., StageReport]:
     """The stage, given the embedding model when it is run."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.errors import ConfigError, NotApproved, NothingDiscovered
 from kb_pipeline.model import RefreshKind
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kb_pipeline.model import Estimate, Refresh, Site
     from kb_pipeline.settings import Settings
     from kb_pipeline.store.stores import Stores
+
+WAITS: Final = "it waits for approval"
+"""Reason of a refresh that nobody has been asked about yet; another reason of one that is not approved refuses it."""
 
 
 def approve(stores: Stores, settings: Settings, site_id: str, *, pages: int | None, by: str) -> Estimate:

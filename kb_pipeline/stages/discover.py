@@ -17,7 +17,7 @@ import structlog
 
 from kb_pipeline.core.scope import Scope
 from kb_pipeline.model import RefreshKind, SiteState
-from kb_pipeline.stages.approve import check_allowance, grant
+from kb_pipeline.stages.approve import WAITS, check_allowance, grant
 from kb_pipeline.stages.estimate import Sample, make_estimate, take_sample
 from kb_pipeline.stages.lifecycle import open_refresh
 from kb_pipeline.stages.listing import Listing, SiteReader
@@ -217,7 +217,7 @@ def _decide(
             grant(stores, site, refresh.generation, estimate, most, "approved before" if standing else "auto-approval")
             return True
     else:
-        refusal = "it waits for approval"
+        refusal = WAITS
     ledger.set_reason(refresh.generation, refusal)
     if site.state is SiteState.REGISTERED:
         stores.sites.set_state(site.site_id, SiteState.AWAITING_APPROVAL)

@@ -12,6 +12,7 @@ import pytest
 
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.model import SiteState
+from kb_pipeline.store.usage import Allowance
 from kb_pipeline_tests.sites.replies import page, prose, sitemap
 from kb_pipeline_tests.sites.server import LoopbackSite
 
@@ -44,6 +45,8 @@ def test_a_site_goes_from_registration_to_answers_and_away(kb, registered, store
 
     refused = kb("sites", "refresh", "docs")
     assert refused.code == ExitCode.WAITS_FOR_APPROVAL
+    assert "No page of docs was fetched: it waits for approval" in refused.err
+    assert "is live" not in refused.out
     assert registered.count("/ferries") <= 2  # each of the two discoveries took its small sample, and no more
 
     assert kb("search", "When does the ferry leave?").code == ExitCode.NOT_FOUND
@@ -68,6 +71,16 @@ def test_a_site_goes_from_registration_to_answers_and_away(kb, registered, store
 
     assert kb("sites", "remove", "docs", "--yes").code == ExitCode.OK
     assert kb("sites", "list", "--json").json == []
+
+
+@pytest.mark.usefixtures("registered")
+def test_an_import_that_does_not_fit_the_allowance_says_so_and_waits(kb, stores):
+    stores.allowances.set(Allowance("default", max_pages=2, max_tokens=None))
+    kb("sites", "set", "docs", "auto_approve_pages=10")
+    refused = kb("sites", "refresh", "docs")
+    assert refused.code == ExitCode.WAITS_FOR_APPROVAL
+    assert "4 pages with 2 of 2 left" in refused.err
+    assert "4 pages with 2 of 2 left" in kb("status").out
 
 
 @pytest.mark.usefixtures("registered")

@@ -4,6 +4,7 @@ from kb_pipeline.model import PageStatus, RefreshOutcome, SiteState
 from kb_pipeline.orchestration.run_reason import why_run_failed
 from kb_pipeline.serve.search import SearchMode, search
 from kb_pipeline.stages.approve import approve
+from kb_pipeline.store.usage import Allowance
 from kb_pipeline_tests.orchestration.conftest import publish_pages
 from kb_pipeline_tests.sites.replies import Reply, page, prose
 
@@ -64,10 +65,26 @@ def test_discovery_fetches_nothing_and_tells_how_to_approve(run, registered, sto
 def test_nothing_is_fetched_before_the_approval_whoever_starts_the_refresh(run, registered, stores, instance):
     registered()
     result = run("refresh", "docs")
+    assert result.success, "a site that waits is no failure"
+    assert materialized(result) == ["discovered_urls"]
+    waiting = checks(result)
+    assert list(waiting) == ["discovery_found_pages", "estimate_fits_allowance"]
+    assert "kb sites approve docs" in waiting["estimate_fits_allowance"].description
+    assert stores.refreshes.open("docs") is not None, "it waits"
+    assert stores.pages.count_with_copy("docs") == 0
+    fetching = run("retry", "docs")
+    assert not fetching.success, "a run that begins with the fetching has no check that would warn"
+    assert "kb sites approve docs" in why_run_failed(instance, fetching.run_id)
+
+
+def test_an_import_that_does_not_fit_the_allowance_stops_its_run(run, registered, stores, instance):
+    stores.allowances.set(Allowance("default", max_pages=2, max_tokens=None))
+    registered(auto_approve_pages=10)
+    result = run("refresh", "docs")
     assert not result.success
     assert materialized(result) == ["discovered_urls"]
-    assert "kb sites approve docs" in why_run_failed(instance, result.run_id)
-    assert stores.refreshes.open("docs") is not None, "it waits"
+    assert "does not fit the allowance" in why_run_failed(instance, result.run_id)
+    assert stores.refreshes.open("docs") is not None, "it waits for a larger allowance, or a smaller import"
 
 
 def test_an_approved_refresh_goes_on_under_the_same_generation(run, registered, stores, settings):
