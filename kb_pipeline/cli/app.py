@@ -47,6 +47,8 @@ class App:
         """The stores, open for the block. Starts the embedded PostgreSQL when no server is named."""
         from kb_pipeline.store.stores import Stores  # noqa: PLC0415 - `kb --help` needs no database driver
 
+        if not self.settings.postgres_url and not (self.settings.data_dir.expanduser() / "postgres").exists():
+            self.output.note("[dim]Setting up PostgreSQL, once; this takes a few seconds …[/dim]")
         with Stores.open(self.settings) as stores:
             yield stores
 

@@ -37,6 +37,7 @@ def demo(app: App, port: int | None) -> int:
     """Run everything once on a small site that this program serves itself."""
     from kb_pipeline.demo import DEFAULT_PORT, serve_demo_site  # noqa: PLC0415 - `kb --help` needs no server
 
+    _heading(app, "Starting PostgreSQL and cleaning up after the demo before")
     try:
         with serve_demo_site(port=port or DEFAULT_PORT) as server:
             app.use(admitting_demo_site(app.settings, server.server_address[1]))
@@ -49,7 +50,6 @@ def demo(app: App, port: int | None) -> int:
 
 
 def _first_act_and_second(app: App, server: DemoServer) -> None:
-    _heading(app, "Starting PostgreSQL and cleaning up after the demo before")
     with app.stores() as stores, _only_demo(stores):
         _clean(app, stores)
         _register(app, stores, server)
@@ -59,6 +59,8 @@ def _first_act_and_second(app: App, server: DemoServer) -> None:
         _say_outcomes(app, stores)
         _ask(app, stores)
         _second_act(app, stores, server)
+        if not app.settings.postgres_url:
+            app.output.note("[dim]Stopping PostgreSQL …[/dim]")
 
 
 @contextmanager

@@ -82,14 +82,15 @@ def remove(app: App, site_id: str, *, yes: bool) -> int:
 def remove_site(app: App, stores: Stores, site_id: str) -> ExitCode:
     """Mark the site, delete its data and its partition. Raises SiteBusy while a run of it goes on: that run stops
     within seconds, and the daemon, or this command run again, does the rest."""
-    from kb_pipeline.cli.runs import run_job  # noqa: PLC0415 - loads Dagster
-    from kb_pipeline.orchestration.run_here import forget_site, instance_of  # noqa: PLC0415
+    from kb_pipeline.cli.runs import run_job  # noqa: PLC0415 - with most commands it is not needed
 
     stores.sites.set_state(site_id, SiteState.REMOVING)
     run = run_job(app, stores, "remove_site", site_id)
     if not run.ended.succeeded:
         app.output.note(f"{site_id} could not be removed: {escape(str(run.ended.reason))}")
         return ExitCode.REFUSED
+    from kb_pipeline.orchestration.run_here import forget_site, instance_of  # noqa: PLC0415 - loads Dagster
+
     with instance_of(app.settings) as instance:
         forget_site(instance, site_id)
     return ExitCode.OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -56,22 +57,29 @@ class _Watcher:
 def run_job(app: App, stores: Stores, job: str, site_id: str) -> Run:
     """Run `job` for the site in this process. Raises SiteNotFound, SiteBusy, StoreUnavailable, and KeyboardInterrupt
     once a run that somebody stopped has come to its end."""
-    from kb_pipeline.definitions import build_definitions  # noqa: PLC0415 - Dagster takes seconds to load
-    from kb_pipeline.orchestration.run_here import instance_of, run_here  # noqa: PLC0415
-
     stores.sites.get(site_id)
     with stores.site_lock(site_id, f"kb {job}"):
         pass  # somebody at a shell is told at once that another run writes, where a run would wait and retry
-    with instance_of(app.settings) as instance, app.output.progress() as progress:
+    with app.output.progress() as progress:
         watcher = _Watcher(progress)
-        definitions = build_definitions(app.settings)
-        ended = _until_stopped(
-            lambda: run_here(definitions, instance, stores.database, job, site_id, watcher), watcher.stop, app
-        )
+        ended = _run_watched(app, stores, job, site_id, watcher)
     if watcher.stop.is_set() and not ended.succeeded:
         app.output.note("Stopped. What was done is kept: the next run goes on from here.")
         raise KeyboardInterrupt
     return Run(ended, watcher.stages)
+
+
+def _run_watched(app: App, stores: Stores, job: str, site_id: str, watcher: _Watcher) -> EndedRun:
+    if "dagster" not in sys.modules:
+        watcher.progress("loading Dagster", 0, None)
+    from kb_pipeline.definitions import build_definitions  # noqa: PLC0415 - Dagster takes seconds to load
+    from kb_pipeline.orchestration.run_here import instance_of, run_here  # noqa: PLC0415
+
+    with instance_of(app.settings) as instance:
+        definitions = build_definitions(app.settings)
+        return _until_stopped(
+            lambda: run_here(definitions, instance, stores.database, job, site_id, watcher), watcher.stop, app
+        )
 
 
 def _until_stopped(work: Callable[[], EndedRun], stop: threading.Event, app: App) -> EndedRun:

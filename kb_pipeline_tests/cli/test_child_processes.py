@@ -110,3 +110,4 @@ def test_the_keeper_holds_the_embedded_server_until_it_is_told_to_stop(data_dir)
         ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert ended.stdout.split() == ["1", "reached", "0", "stopped"], ended.stderr
+    assert ended.stderr.count("Setting up PostgreSQL, once") == 1

@@ -50,6 +50,15 @@ def test_the_version_is_printed(call):
     assert call("--version").out == f"kb {__version__}\n"
 
 
+def test_the_end_of_a_command_is_the_end_of_its_process_and_no_last_collection():
+    script = (
+        "import atexit, gc; atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0))\n"
+        "from kb_pipeline.cli import main; main(['--version'])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "False True"
+
+
 def test_the_help_lists_every_command(call):
     helped = call("--help").out
     assert all(command in helped for command in COMMANDS)
