@@ -124,8 +124,11 @@ def _open(files: ModelFiles, dtype: Any) -> Any:
         model = SentenceTransformer(
             str(files.folder), device="cpu", local_files_only=True, model_kwargs={"dtype": dtype} if dtype else None
         )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        message = f"the embedding model in {files.folder} cannot be loaded ({error}); install it again or name another"
+    except Exception as error:  # each library under it has errors of its own for a file that it cannot read
+        message = (
+            f"the embedding model in {files.folder} cannot be loaded ({error}). Install or save it again, or set"
+            " KB_EMBEDDING_MODEL to another"
+        )
         raise ModelMissing(message) from error
     # The packaged model is configured for 256 tokens, but its position table holds 512, and chunks use them.
     model.max_seq_length = INPUT_TOKENS

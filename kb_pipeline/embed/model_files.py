@@ -59,8 +59,8 @@ class ModelFiles:
 def locate(model: str) -> ModelFiles:
     """Find `model`: the packaged one by its name, a folder, or a hub id (downloaded once, then read from the cache).
 
-    Raises ModelMissing when it is not there, incomplete, or not what its authors published, and ConfigError when
-    it reads less than 512 tokens.
+    Raises ModelMissing when it is not there, incomplete, damaged, or not what its authors published, and ConfigError
+    when it reads less than 512 tokens.
     """
     folder = _folder_of(model)
     weights = sorted(folder.glob(_WEIGHTS))
@@ -71,6 +71,17 @@ def locate(model: str) -> ModelFiles:
         )
         raise ModelMissing(message)
     check_published(model, folder)
+    try:
+        return _described(model, folder, weights)
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        message = (
+            f"KB_EMBEDDING_MODEL={model!r}: the model in {folder} is damaged ({type(error).__name__}: {error})."
+            " Save it there again with sentence-transformers, or name another."
+        )
+        raise ModelMissing(message) from error
+
+
+def _described(model: str, folder: Path, weights: list[Path]) -> ModelFiles:
     _check_input_length(model, folder)
     tokenizer = folder / "tokenizer.json"
     return ModelFiles(

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
+import structlog
+
 from kb_pipeline.core.urls import host_of
 from kb_pipeline.errors import HostOnHold
 from kb_pipeline.fetch.retry_after import retry_after_seconds
@@ -17,6 +19,10 @@ from kb_pipeline.fetch.retry_after import retry_after_seconds
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+log = structlog.get_logger(__name__)
+
+_LONG_WAIT: Final = 60.0
+"""Seconds of silence that a log line explains."""
 LONGEST_HOLD: Final = 120.0
 """Most seconds that one Retry-After stops the requests to a host."""
 _CLOSING_WAIT: Final = 300.0
@@ -206,15 +212,21 @@ class Politeness:
     async def _wait(self, name: str, host: _Host, gap: float) -> None:
         self._check_open(name, host)
         if gap > 0:
-            await asyncio.sleep(await self._clock.reserve(name, gap))
+            await self._sleep(name, await self._clock.reserve(name, gap))
         else:
             await self._look_up(name, host)
             if host.slowdown > 1.0:
                 await asyncio.sleep(await self._local.reserve(name, _STRAINED_GAP * host.slowdown))
         while (left := host.held_until - time.monotonic()) > 0:
             self._check_open(name, host)
-            await asyncio.sleep(left)
+            await self._sleep(name, left)
         self._check_open(name, host)
+
+    @staticmethod
+    async def _sleep(name: str, seconds: float) -> None:
+        if seconds >= _LONG_WAIT:
+            log.info("crawl.waiting_for_host", host=name, seconds=round(seconds))
+        await asyncio.sleep(seconds)
 
     async def _look_up(self, name: str, host: _Host) -> None:
         """Take over, once, the hold that earlier runs left at the clock."""

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from kb_pipeline.store.database import Database
 
+FURTHEST_SLOT_SECONDS: Final = 3600.0
+"""What no host is owed beyond: a slot that is further away was never asked for by one."""
+
 _RESERVE: Final = named("hosts_reserve")
 _HOLD: Final = named("hosts_hold")
 _SET_SLOWDOWN: Final = named("hosts_set_slowdown")
@@ -49,8 +52,9 @@ class Hosts:
 
     def reserve(self, host: str, gap_seconds: float) -> float:
         """Take the next free slot of the host; the seconds to wait until it. Slots are `gap_seconds` times the
-        host's slowdown apart, whoever asks. A slot that is not used is lost, never shared."""
-        return self._database.require(_RESERVE, float, host=host, gap=gap_seconds)
+        host's slowdown apart, whoever asks, and at most FURTHEST_SLOT_SECONDS away. A slot that is not used is lost,
+        never shared."""
+        return self._database.require(_RESERVE, float, host=host, gap=gap_seconds, furthest=FURTHEST_SLOT_SECONDS)
 
     def hold(self, host: str, seconds: float) -> None:
         """No new slot for so long, as Retry-After asks. Never brings an earlier hold forward."""

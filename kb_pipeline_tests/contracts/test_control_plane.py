@@ -23,8 +23,10 @@ from kb_pipeline.model import (
 )
 from kb_pipeline.store.aliases import Alias
 from kb_pipeline.store.database import Database
+from kb_pipeline.store.hosts import FURTHEST_SLOT_SECONDS
 from kb_pipeline.store.indexing import ChunkedPage, Indexing
 from kb_pipeline.store.ledger_texts import LedgerTexts, PageText
+from kb_pipeline.store.named_queries import Query
 from kb_pipeline.store.stores import Stores
 from kb_pipeline.store.usage import Allowance
 from kb_pipeline_tests.conftest import database_of_its_own
@@ -249,6 +251,26 @@ def test_slots_of_a_host_are_a_gap_apart_whoever_asks(stores):
     for slot, wait in enumerate(sorted(waits)):
         assert 10.0 * slot - 5 < wait <= 10.0 * slot
     assert stores.hosts.reserve("b.example", 10.0) == 0
+
+
+AGE_SLOTS = Query("age_slots", b"UPDATE hosts SET next_slot_at = next_slot_at + interval '1 day'")
+AGE_ROWS = Query("age_rows", b"UPDATE hosts SET updated_at = updated_at + interval '1 day'")
+
+
+def test_a_clock_that_was_set_back_closes_no_host(stores):
+    stores.hosts.reserve("f.example", 1.0)
+    stores.hosts.reserve("g.example", 1.0)
+    stores.database.execute(AGE_SLOTS)
+    stores.database.execute(AGE_ROWS)
+    assert stores.hosts.reserve("f.example", 1.0) == 0
+    stores.hosts.hold("g.example", 20)
+    assert 10 < stores.hosts.reserve("g.example", 1.0) <= 20
+
+
+def test_no_host_is_closed_for_longer_than_it_can_have_asked_for(stores):
+    stores.hosts.reserve("h.example", 1.0)
+    stores.database.execute(AGE_SLOTS)
+    assert stores.hosts.reserve("h.example", 1.0) <= FURTHEST_SLOT_SECONDS
 
 
 def test_a_host_that_asked_for_peace_gets_it_and_a_slow_one_longer_gaps(stores):

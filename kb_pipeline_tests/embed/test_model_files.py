@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from kb_pipeline.embed.local import SentenceTransformerEmbedder
 from kb_pipeline.embed.model_files import (
     PACKAGED_MODEL,
     PUBLISHED_SHA256,
@@ -102,6 +103,29 @@ def test_a_hub_model_that_cannot_be_had_says_so(tmp_path):
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     ended = subprocess.run([sys.executable, "-c", code], env=offline, capture_output=True, text=True, check=False)
     assert "ModelMissing: KB_EMBEDDING_MODEL='nobody/no-model' is not in the local cache" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", "{"),
+        ("config.json", '{"hidden_size": "wide"}'),
+        ("config.json", "{}"),
+        ("modules.json", "[1, 2]"),
+        ("modules.json", b"\xff\xfe"),
+    ],
+)
+def test_a_damaged_description_of_the_model_says_so(folder, file, content):
+    (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    if file == "config.json":
+        (folder / "modules.json").unlink(missing_ok=True)
+    with pytest.raises(ModelMissing, match=r"KB_EMBEDDING_MODEL=.*is damaged.*Save it there again"):
+        locate(str(folder))
+
+
+def test_damaged_weights_say_so(folder):
+    with pytest.raises(ModelMissing, match=r"cannot be loaded.*KB_EMBEDDING_MODEL"):
+        SentenceTransformerEmbedder(locate(str(folder))).embed(["a text"])
 
 
 def test_a_damaged_tokenizer_says_so(folder):

@@ -1,12 +1,16 @@
 -- Politeness that all runs share, and the last robots.txt of each origin. The clock is the server's, so that
 -- machines whose clocks differ still agree.
 
--- Reserves the next free moment of a host, and gives the seconds until it. The row lock makes callers queue.
+-- Reserves the next free moment of a host, and gives the seconds until it. The row lock makes callers queue. A row from
+-- the future was written before the server's clock was set back, and would keep the host closed until then.
 -- name: hosts_reserve
 INSERT INTO hosts AS h (host, next_slot_at, updated_at)
 VALUES (%(host)s, clock_timestamp() + make_interval(secs => %(gap)s::float8), clock_timestamp())
 ON CONFLICT (host) DO UPDATE SET
-    next_slot_at = greatest(h.next_slot_at, clock_timestamp()) + make_interval(secs => %(gap)s::float8 * h.slowdown),
+    next_slot_at = CASE WHEN h.updated_at > clock_timestamp() THEN clock_timestamp()
+                        ELSE greatest(clock_timestamp(), least(h.next_slot_at,
+                             clock_timestamp() + make_interval(secs => %(furthest)s::float8))) END
+                   + make_interval(secs => %(gap)s::float8 * h.slowdown),
     updated_at = clock_timestamp()
 RETURNING greatest(0, extract(epoch FROM h.next_slot_at - clock_timestamp())::float8
                       - %(gap)s::float8 * h.slowdown);
@@ -15,7 +19,9 @@ RETURNING greatest(0, extract(epoch FROM h.next_slot_at - clock_timestamp())::fl
 INSERT INTO hosts AS h (host, next_slot_at, updated_at)
 VALUES (%(host)s, clock_timestamp() + make_interval(secs => %(seconds)s::float8), clock_timestamp())
 ON CONFLICT (host) DO UPDATE SET
-    next_slot_at = greatest(h.next_slot_at, excluded.next_slot_at), updated_at = clock_timestamp();
+    next_slot_at = CASE WHEN h.updated_at > clock_timestamp() THEN excluded.next_slot_at
+                        ELSE greatest(h.next_slot_at, excluded.next_slot_at) END,
+    updated_at = clock_timestamp();
 
 -- name: hosts_set_slowdown
 INSERT INTO hosts AS h (host, slowdown, updated_at) VALUES (%(host)s, %(slowdown)s, clock_timestamp())
