@@ -13,7 +13,7 @@ from kb_pipeline.serve.search import by_meaning
 from kb_pipeline.stages.embed import STEP as EMBED_STEP
 from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.store.inspection import IndexState, live_index_state
-from kb_pipeline.store.lance import Table
+from kb_pipeline.store.lance import Table, count_rows
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS
 from kb_pipeline.store.vectors import VectorIntegrity, inspect_vectors
 
@@ -88,7 +88,7 @@ def index_is_healthy(case: Case) -> Verdict:
 def _rank(site: Site, table: Table, embedder: Embedder, question: str, page: str) -> int | None:
     """Place of the page among those whose passages are nearest to the question, from 1; None beyond GOLDEN_PAGES."""
     wanted = resolve(site.url, page)
-    rows = by_meaning(table, embedder, question, GOLDEN_ROWS) if table.count_rows() else []
+    rows = by_meaning(table, embedder, question, GOLDEN_ROWS) if count_rows(table) else []
     keys = dict.fromkeys(url_key(urldefrag(row["url"]).url) for row in rows)
     places = {key: place for place, key in enumerate(keys, 1) if place <= GOLDEN_PAGES}
     return places.get(url_key(wanted)) if wanted else None

@@ -14,6 +14,7 @@ from kb_pipeline.errors import SiteBusy
 from kb_pipeline.orchestration.attempts import UNFINISHED
 from kb_pipeline.orchestration.instance import open_instance, prepare_instance
 from kb_pipeline.orchestration.lost_runs import end_lost_runs, process_tag
+from kb_pipeline.orchestration.lost_storage import dagster_storage
 from kb_pipeline.orchestration.partitions import PARTITION_TAG, sites
 from kb_pipeline.orchestration.run_reason import why_run_failed
 from kb_pipeline.orchestration.watch import Watcher, watched_by
@@ -51,7 +52,20 @@ def run_here(
     site_id: str,
     watcher: Watcher,
 ) -> EndedRun:
-    """Run the job to its end. Raises SiteBusy when a run of the site is queued or going on."""
+    """Run the job to its end. Raises SiteBusy when a run of the site is queued or going on, and StoreUnavailable when
+    Dagster's storage is lost."""
+    with dagster_storage(database.address):
+        return _run(definitions, instance, database, job_name, site_id, watcher)
+
+
+def _run(
+    definitions: dg.Definitions,
+    instance: DagsterInstance,
+    database: Database,
+    job_name: str,
+    site_id: str,
+    watcher: Watcher,
+) -> EndedRun:
     end_lost_runs(instance, database, site_id=site_id)
     _refuse_beside_another(instance, site_id)
     instance.add_dynamic_partitions(str(sites.name), [site_id])

@@ -1,12 +1,17 @@
 """A run in this process is one run a site like any other, and one that was killed keeps nobody waiting."""
 
+from functools import partial
+
+import psycopg
 import pytest
 from dagster import DagsterRunStatus
+from psycopg import sql
 
 from kb_pipeline.definitions import build_definitions
-from kb_pipeline.errors import SiteBusy
+from kb_pipeline.errors import SiteBusy, StoreUnavailable
 from kb_pipeline.orchestration.lost_runs import PROCESS_TAG
 from kb_pipeline.orchestration.run_here import run_here
+from kb_pipeline.store.postgres_urls import PostgresAddress
 from kb_pipeline.store.run_locks import hold_run_lock
 
 
@@ -32,6 +37,28 @@ class Impatient(Onlooker):
 
     def wants_more(self):
         return False
+
+
+class Saboteur(Onlooker):
+    """Closes Dagster's database once the run has begun."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.address = address
+
+    def progress(self, what, done, total):
+        super().progress(what, done, total)
+        if len(self.progressed) == 1:
+            open_for_all(self.address, allowed=False)
+
+
+def open_for_all(address, *, allowed):
+    with psycopg.connect(address.with_database("postgres").conninfo, autocommit=True) as connection:
+        name = sql.Identifier(address.database)
+        connection.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(name, sql.Literal(allowed)))
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [address.database]
+        )
 
 
 @pytest.fixture
@@ -67,6 +94,18 @@ def test_a_run_whose_process_was_killed_is_ended_first(run, instance, record_run
     lost = record_run("refresh", "docs", status, **{PROCESS_TAG: "host:1"})
     run("discover")
     assert instance.get_run_by_id(lost.run_id).status is DagsterRunStatus.FAILURE
+
+
+def test_a_server_that_is_lost_in_mid_run_is_said_to_be_lost_and_the_next_run_goes_on(instance, stores, settings):
+    stores.sites.add("docs", "http://127.0.0.1:1/")
+    address = PostgresAddress.parse(instance.event_log_storage.postgres_url)
+    run = partial(run_here, build_definitions(settings), instance, stores.database, "discover", "docs")
+    try:
+        with pytest.raises(StoreUnavailable, match=r"lost in the middle of the run .*run the same command"):
+            run(Saboteur(address))
+    finally:
+        open_for_all(address, allowed=True)
+    assert not run(Onlooker()).succeeded
 
 
 def test_somebody_who_stops_it_ends_it_at_once_and_without_a_retry(instance, stores, settings):
