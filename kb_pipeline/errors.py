@@ -7,6 +7,7 @@
     │   └── ModelMissing           the embedding model is not there, or is not the one its authors published
     ├── StoreError                 the control plane or the data plane
     │   ├── StoreUnavailable       not reachable, not writable, disk full (transient)
+    │   ├── TableUnusable          a site's table is missing or damaged; says what to delete and what to run
     │   ├── SchemaTooNew           the data was written by a newer version of this program
     │   ├── SiteNotFound
     │   ├── NotLive                nothing of the site was published yet
@@ -72,6 +73,11 @@ class StoreUnavailable(StoreError):
     """Not reachable, not writable, or out of space."""
 
     transient = True
+
+
+class TableUnusable(StoreError):
+    """A table of a site cannot be read, or is not there. The message says which folder to delete, which command makes
+    the table again, and from what."""
 
 
 class SchemaTooNew(StoreError):

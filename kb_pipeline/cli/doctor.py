@@ -146,7 +146,7 @@ def _dagster(settings: Settings) -> str:
 def _lance(stores: Stores) -> str:
     import lancedb  # noqa: PLC0415 - heavy
 
-    from kb_pipeline.store.lance import readable  # noqa: PLC0415
+    from kb_pipeline.store.damage import readable  # noqa: PLC0415
 
     with readable(f"the Lance data at {stores.lance_uri}"):
         lancedb.connect(stores.lance_uri).list_tables()

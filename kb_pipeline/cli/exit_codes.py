@@ -16,6 +16,7 @@ from kb_pipeline.errors import (
     SiteBusy,
     SiteNotFound,
     StoreError,
+    TableUnusable,
 )
 
 if TYPE_CHECKING:
@@ -56,11 +57,12 @@ _BY_ERROR: Final[Mapping[type[KbError], ExitCode]] = {
     FetchError: ExitCode.REFUSED,
 }
 
-_CURES: Final[Mapping[type[KbError], str]] = {
+_CURES: Final[Mapping[type[KbError], str | None]] = {
     SiteNotFound: "see `kb sites list`, or register it: kb sites add SITE_ID URL",
     NotLive: "approve and refresh it first: kb sites approve SITE_ID, then kb sites refresh SITE_ID",
     SiteBusy: "wait for the other run, or look at it in the UI; `kb status` lists open refreshes",
     SchemaTooNew: "upgrade kb_pipeline, or point KB_POSTGRES_URL and KB_DATA_DIR elsewhere",
+    TableUnusable: None,  # the message has it
     StoreError: "`kb doctor` says what is missing",
     NotApproved: "see `kb sites estimate SITE_ID`, then `kb sites approve SITE_ID`",
     RefreshError: "see `kb sites show SITE_ID`",

@@ -49,11 +49,10 @@ def read_live_chunks(stores: Stores, site_id: str) -> LiveChunks:
 
 def count_live_chunks(stores: Stores, live: Publication, page_id: str) -> int:
     """How many passages of the page search can find. Raises StoreError when the live version cannot be read."""
-    from kb_pipeline.store.lance import at_version, in_pages, readable  # noqa: PLC0415 - loads the vector library
+    from kb_pipeline.store.lance import at_version, count_rows, in_pages  # noqa: PLC0415 - loads the vector library
 
     table = at_version(stores.site(live.site_id).table(live.table_name), live.lance_version)
-    with readable(f"the live version of site {live.site_id!r}"):
-        return int(table.count_rows(in_pages([page_id])))
+    return count_rows(table, in_pages([page_id]))
 
 
 def changes_between(before: LiveChunks, after: LiveChunks) -> list[PageChange]:

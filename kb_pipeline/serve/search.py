@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import ConfigError, NotLive
 from kb_pipeline.model import Hit
-from kb_pipeline.store.lance import readable
+from kb_pipeline.store.damage import usable
+from kb_pipeline.store.lance import count_rows
 from kb_pipeline.store.lance_indexes import FULL_TEXT_COLUMN
 from kb_pipeline.store.rows import storable_text
 from kb_pipeline.store.schemas import vectors_table_name
@@ -86,7 +87,7 @@ def search(
 def _live_table(stores: Stores, live: Publication) -> Table:
     """The version the tag names, with its own indexes, on a handle that nobody else moves."""
     table = stores.site(live.site_id).table(live.table_name)
-    with readable(f"the live version of site {live.site_id!r}"):
+    with usable(table.uri):
         table.checkout(LIVE_TAG)
     return table
 
@@ -101,7 +102,7 @@ def _ranked(
     embedder: Embedder | None,
 ) -> list[Row]:
     """Candidates with their `score`, best first. Equal scores are ordered by chunk id, so that answers repeat."""
-    if table.count_rows() == 0:
+    if count_rows(table) == 0:
         return []
     if mode is SearchMode.TEXT:
         return by_words(table, question, wanted)
@@ -123,7 +124,7 @@ def _check_model(embedder: Embedder, live: Publication) -> None:
 def by_meaning(table: Table, embedder: Embedder, question: str, wanted: int) -> list[Row]:
     """The passages nearest to the question; `score` is the cosine."""
     vector = embedder.embed_query(question)
-    with readable("the vectors"):
+    with usable(table.uri):
         query = table.search(vector, vector_column_name="vector").distance_type("cosine")
         rows: list[Row] = query.select([*_COLUMNS, "_distance"]).limit(wanted).to_list()
     return _in_order({**row, "score": 1.0 - row["_distance"]} for row in rows)
@@ -133,7 +134,7 @@ def by_words(table: Table, question: str, wanted: int) -> list[Row]:
     """The passages that share words with the question; `score` is BM25."""
     from lancedb.query import MatchQuery  # noqa: PLC0415 - heavy
 
-    with readable("the full-text index"):
+    with usable(table.uri):
         words = MatchQuery(question, FULL_TEXT_COLUMN)  # type: ignore[call-arg] # its defaults are hidden from mypy
         query = table.search(words, query_type="fts")
         rows: list[Row] = query.select([*_COLUMNS, "_score"]).limit(wanted).to_list()

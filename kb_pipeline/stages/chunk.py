@@ -19,6 +19,7 @@ from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally
 from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import ChunkedPage, Indexing
+from kb_pipeline.store.lance import count_rows
 from kb_pipeline.store.lance_marks import page_marks
 from kb_pipeline.store.lance_sync import LanceSink, LanceSource
 from kb_pipeline.store.schemas import CHUNKS_TABLE, TEXTS
@@ -87,7 +88,7 @@ def make_chunks(
             progress=progress,
             keep_going=keep_going,
             batch_keys=BATCH_PAGES,
-            pages=source.table.count_rows(INDEXABLE),
+            pages=count_rows(source.table, INDEXABLE),
         )
         return ChunkReport(tally_counts(tally), change_rows(stores, site_id, tally, STEP))
 

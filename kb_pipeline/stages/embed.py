@@ -19,7 +19,7 @@ from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally
 from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
-from kb_pipeline.store.lance import at_version, read_rows
+from kb_pipeline.store.lance import at_version, count_rows, read_rows, tags
 from kb_pipeline.store.lance_sync import LanceSink, LanceSource
 from kb_pipeline.store.schemas import CHUNKS, vectors_table
 from kb_pipeline.store.vectors import LIVE_TAG
@@ -98,10 +98,10 @@ def _earlier_versions(table: Table) -> list[Table]:
     """Where known vectors are looked up: the table as it is now, and as it is live. A page that moved is deleted
     under one id and added under another, and after a roll-back the live version has what the newest lacks."""
     versions = [at_version(table)]
-    live = table.tags.list().get(LIVE_TAG)
-    if live is not None and live["version"] != versions[0].version:
-        versions.append(at_version(table, live["version"]))
-    return [version for version in versions if version.count_rows()]
+    live = tags(table).get(LIVE_TAG)
+    if live is not None and live != versions[0].version:
+        versions.append(at_version(table, live))
+    return [version for version in versions if count_rows(version)]
 
 
 def _with_chunks(stored: Iterator[Mark], stores: Stores, site_id: str, chunks: LanceSource) -> Iterator[Mark]:

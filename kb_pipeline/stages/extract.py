@@ -19,7 +19,7 @@ from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
-from kb_pipeline.store.lance import read_pages, read_rows
+from kb_pipeline.store.lance import count_rows, read_pages, read_rows
 from kb_pipeline.store.lance_sync import LanceSink, replace_pages
 from kb_pipeline.store.ledger_texts import LedgerTexts, PageText
 from kb_pipeline.store.schemas import SNAPSHOTS, SNAPSHOTS_TABLE, TEXTS_TABLE
@@ -208,9 +208,9 @@ def _list_doubtful(store: SiteStore, report: ExtractReport) -> None:
     table = store.table(TEXTS_TABLE.name)
     is_error = f"page_state != '{PageState.OK}'"
     is_thin = f"page_state = '{PageState.OK}' AND characters < {MIN_TEXT_CHARACTERS}"
-    report.counts["texts"] = table.count_rows()
-    report.counts["error_pages"] = table.count_rows(is_error)
-    report.counts["thin"] = table.count_rows(is_thin)
+    report.counts["texts"] = count_rows(table)
+    report.counts["error_pages"] = count_rows(table, is_error)
+    report.counts["thin"] = count_rows(table, is_thin)
     report.error_pages = _listed(table, is_error, "error page")
     report.thin = _listed(table, is_thin, "thin")
 

@@ -18,8 +18,9 @@ from kb_pipeline.errors import NothingToPublish, StoreError
 from kb_pipeline.model import RefreshKind, RefreshOutcome
 from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
+from kb_pipeline.store.damage import usable
 from kb_pipeline.store.indexing import Indexing
-from kb_pipeline.store.lance import at_version, readable
+from kb_pipeline.store.lance import at_version, count_rows, tags
 from kb_pipeline.store.lance_indexes import tidy, update_indexes
 from kb_pipeline.store.vectors import LIVE_TAG, count_pages, page_changes
 
@@ -132,7 +133,7 @@ def _what_stands(stores: Stores, store: SiteStore) -> tuple[Publication | None, 
     in its place counts its versions from one again, so that a number alone would name the wrong rows."""
     history = stores.publications.recent(store.site_id, _HISTORY)
     tables = {row.table_name for row in history} & set(store.table_names())
-    held = {(name, tag, found["version"]) for name in tables for tag, found in store.table(name).tags.list().items()}
+    held = {(name, tag, version) for name in tables for tag, version in tags(store.table(name)).items()}
     lost = [
         row.publication_id
         for row in history
@@ -145,7 +146,7 @@ def _what_stands(stores: Stores, store: SiteStore) -> tuple[Publication | None, 
 def _newest(store: SiteStore, name: str, live: Publication | None) -> Table:
     """The vectors table at its newest version. Empty is only what has been full and live before."""
     table = store.table(name) if store.exists(name) else None
-    if table is None or (live is None and table.count_rows() == 0):
+    if table is None or (live is None and count_rows(table) == 0):
         message = f"no page of site {store.site_id!r} has a vector yet: nothing can be made live"
         raise NothingToPublish(message)
     return table
@@ -200,7 +201,7 @@ def _go_live(stores: Stores, site_id: str, table: Table) -> Publication:
         table_name=table.name,
         lance_version=table.version,
         generation=generation,
-        rows=table.count_rows(),
+        rows=count_rows(table),
         pages=count_pages(table),
         reason=f"derived again from refresh {generation}" if again else f"refresh {generation}",
         now=stores.now(),
@@ -218,8 +219,8 @@ def _settle(stores: Stores, store: SiteStore, live: Publication, keep_versions: 
     for row in kept:
         wanted.setdefault(row.table_name, {})[_version_tag(row)] = row.lance_version
     wanted[live.table_name][LIVE_TAG] = live.lance_version
-    for name, tags in wanted.items():
-        _set_tags(store.table(name), tags)
+    for name, named in wanted.items():
+        _set_tags(store.table(name), named)
 
 
 def _drop_other_models(stores: Stores, store: SiteStore) -> None:
@@ -231,18 +232,19 @@ def _drop_other_models(stores: Stores, store: SiteStore) -> None:
 
 
 def _set_tags(table: Table, wanted: Mapping[str, int]) -> None:
-    present = table.tags.list()
-    for tag in present.keys() - wanted.keys():
-        if tag.startswith(_VERSION_TAG):
-            table.tags.delete(tag)
-    for tag, version in wanted.items():
-        if tag not in present or present[tag]["version"] != version:
-            _point(table, tag, version)
+    present = tags(table)
+    with usable(table.uri):
+        for tag in present.keys() - wanted.keys():
+            if tag.startswith(_VERSION_TAG):
+                table.tags.delete(tag)
+        for tag, version in wanted.items():
+            if present.get(tag) != version:
+                _point(table, tag, version)
 
 
 def _point(table: Table, tag: str, version: int) -> None:
-    with readable(f"tag {tag!r} of table {table.name!r}"):
-        move = table.tags.update if tag in table.tags.list() else table.tags.create
+    with usable(table.uri):
+        move = table.tags.update if tag in tags(table) else table.tags.create
         move(tag, version)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
-from kb_pipeline.store.lance import at_version, readable
+from kb_pipeline.store.damage import usable
+from kb_pipeline.store.lance import at_version
 from kb_pipeline.store.lance_indexes import VECTOR_COLUMN, fragments, unindexed_rows
 from kb_pipeline.store.schemas import TEXTS
 
@@ -50,7 +51,7 @@ def error_texts(site: SiteStore) -> TextFindings:
 
 def _texts(site: SiteStore, where: str) -> TextFindings:
     table = site.table(TEXTS)
-    with readable(f"table {TEXTS!r} of site {site.site_id!r}"):
+    with usable(table.uri):
         found = table.count_rows(where)
         columns = ["page_id", "url", "page_state", "characters"]
         rows = table.search().where(where).select(columns).limit(MOST_LISTED).to_list() if found else []
@@ -77,14 +78,13 @@ class IndexState:
 def live_index_state(site: SiteStore, live: Publication) -> IndexState:
     """How the live version is indexed and kept."""
     table = site.table(live.table_name)
-    versions = len(table.list_versions())
     fixed = at_version(table, live.lance_version)
-    with readable(f"table {live.table_name!r} of site {site.site_id!r}"):
+    with usable(table.uri):
         return IndexState(
             table=live.table_name,
             dimension=fixed.schema.field(VECTOR_COLUMN).type.list_size,
             unindexed_rows=unindexed_rows(fixed),
             fragments=fragments(fixed),
-            versions=versions,
+            versions=len(table.list_versions()),
             tables=tuple(name for name in site.table_names() if name.startswith("vectors-")),
         )

@@ -6,18 +6,18 @@ end, raises, since whatever reads marks would otherwise delete by it.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shutil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import pyarrow as pa
-
-from kb_pipeline.errors import StoreError, StoreUnavailable
+from kb_pipeline.errors import StoreUnavailable
 from kb_pipeline.model import check_site_id
+from kb_pipeline.store.damage import missing, other_columns, readable, usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    import pyarrow as pa
 
     from kb_pipeline.store.schemas import TableSpec
 
@@ -34,6 +34,10 @@ class SiteStore:
         self.site_id = check_site_id(site_id)
         self.uri = f"{lance_uri.rstrip('/')}/sites/{site_id}"
         self._connection: Any = None
+
+    def folder(self, name: str) -> str:
+        """Where a table lies, whether or not it is there."""
+        return f"{self.uri}/{name}.lance"
 
     def table_names(self) -> list[str]:
         """Every table, by name; none when the site has no data yet."""
@@ -54,27 +58,22 @@ class SiteStore:
     def ensure(self, spec: TableSpec) -> Table:
         """The table, made empty when there is none. For the stage that fills it.
 
-        Raises StoreError when the table has other columns, or is there and cannot be read.
+        Raises TableUnusable when the table has other columns, or is there and cannot be read.
         """
         if not self.exists(spec.name):
-            with readable(f"table {spec.name!r} of site {self.site_id!r}"):
+            with usable(self.folder(spec.name)):
                 return self._database().create_table(spec.name, schema=spec.schema, exist_ok=True)
         table = self.table(spec.name)
         if table.schema.names != spec.schema.names:
-            message = (
-                f"table {spec.name!r} of site {self.site_id!r} has columns {table.schema.names}"
-                f" where this program has {spec.schema.names}"
-            )
-            raise StoreError(message)
+            raise other_columns(self.folder(spec.name), table.schema.names, spec.schema.names)
         return table
 
     def table(self, name: str) -> Table:
-        """The table, at its latest version, on a handle of its own. Raises StoreError when there is none: an
-        upstream table that is missing is not an empty one."""
+        """The table, at its latest version, on a handle of its own. Raises TableUnusable when there is none, or it
+        cannot be opened: an upstream table that is missing is not an empty one."""
         if not self.exists(name):
-            message = f"site {self.site_id!r} has no table {name!r} in {self.uri}"
-            raise StoreError(message)
-        with readable(f"table {name!r} of site {self.site_id!r}"):
+            raise missing(self.folder(name))
+        with usable(self.folder(name)):
             return self._database().open_table(name)
 
     def drop_table(self, name: str) -> None:
@@ -111,10 +110,22 @@ class SiteStore:
 def at_version(table: Table, version: int | None = None) -> Table:
     """Another handle on the table, fixed at a version (by default the one it is at): later commits do not show."""
     wanted = table.version if version is None else version
-    with readable(f"table {table.name!r}"):
+    with usable(table.uri):
         fixed = table._conn.open_table(table.name)  # noqa: SLF001 - a handle has no public way to be copied
         fixed.checkout(wanted)
     return fixed
+
+
+def count_rows(table: Table, where: str | None = None) -> int:
+    """Rows of the table's version, or those that the filter admits. Raises TableUnusable."""
+    with usable(table.uri):
+        return int(table.count_rows(where))
+
+
+def tags(table: Table) -> dict[str, int]:
+    """The versions that tags of the table hold. Raises TableUnusable."""
+    with usable(table.uri):
+        return {tag: int(found["version"]) for tag, found in table.tags.list().items()}
 
 
 def in_pages(page_ids: Sequence[str]) -> str:
@@ -130,7 +141,7 @@ def read_rows(
     table: Table, *, where: str | None = None, columns: Sequence[str] | None = None, order: Sequence[str] = ()
 ) -> pa.Table:
     """Rows as one Arrow table, sorted by the columns of `order`. Raises StoreError when it cannot read them all."""
-    with readable(f"table {table.name!r}"):
+    with usable(table.uri):
         query = table.search()
         query = query.where(where) if where else query
         query = query.select(list(columns)) if columns else query
@@ -143,17 +154,3 @@ def read_pages(
 ) -> pa.Table:
     """All rows of these pages, in `order`. Pages without rows are simply not in it."""
     return read_rows(table, where=in_pages(page_ids) if page_ids else "false", columns=columns, order=order)
-
-
-@contextlib.contextmanager
-def readable(what: str) -> Iterator[None]:
-    """Lance reports through RuntimeError, OSError and ValueError alike: StoreError, or StoreUnavailable for a
-    disk that is full or a folder that is closed."""
-    try:
-        yield
-    except (RuntimeError, OSError, ValueError, pa.ArrowException) as error:
-        said = " ".join(str(error).split())[:500]
-        full = any(sign in said for sign in ("No space left", "Permission denied", "Read-only file system"))
-        kind = StoreUnavailable if full else StoreError
-        message = f"{what} cannot be {'written' if full else 'used'}: {said}"
-        raise kind(message) from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.store.lance import readable
+from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance_sync import compact
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def update_indexes(table: Table) -> None:
 
     A table without rows has none: a full-text index built on an empty table finds nothing for ever.
     """
-    with readable(f"the indexes of table {table.name!r}"):
+    with usable(table.uri):
         table.checkout_latest()
         rows = table.count_rows()
         if fragments(table) > MOST_FRAGMENTS:
@@ -63,9 +63,9 @@ def tidy(store: SiteStore, names: Collection[str], *, keep_untagged: timedelta =
     """Join the small files of these tables where there are many, and drop versions that no tag holds."""
     for name in names:
         table = store.table(name)
-        if VECTOR_COLUMN not in table.schema.names and fragments(table) > MOST_FRAGMENTS:
-            compact(table)
-        with readable(f"old versions of table {name!r}"):
+        with usable(table.uri):
+            if VECTOR_COLUMN not in table.schema.names and fragments(table) > MOST_FRAGMENTS:
+                compact(table)
             table.to_lance().cleanup_old_versions(older_than=keep_untagged, error_if_tagged_old_versions=False)
 
 

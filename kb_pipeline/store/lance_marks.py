@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from kb_pipeline.core.sync import Mark
 from kb_pipeline.errors import StoreError
-from kb_pipeline.store.lance import at_version, readable
+from kb_pipeline.store.damage import usable
+from kb_pipeline.store.lance import at_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +39,7 @@ def page_marks(
     first one is asked for. Raises StoreError when any part cannot be read: short is never complete.
     """
     fixed = at_version(table)
-    with ExitStack() as files, readable(f"table {table.name!r}"):
+    with ExitStack() as files, usable(table.uri):
         expected = fixed.count_rows(where)
         longest = run_rows or max(RUN_ROWS, expected // MOST_RUNS)
         rows = _sorted(_scan(fixed, column, row_key, where, expected), longest, files)

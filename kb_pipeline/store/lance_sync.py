@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kb_pipeline.store.lance import at_version, in_pages, read_pages, readable
+from kb_pipeline.store.damage import usable
+from kb_pipeline.store.lance import at_version, in_pages, read_pages
 from kb_pipeline.store.lance_marks import DAMAGED, page_marks
 
 if TYPE_CHECKING:
@@ -129,19 +130,19 @@ def marked_rows(batch: Batch[pa.Table], spec: TableSpec) -> pa.Table:
 def replace_pages(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
     """Make `rows` all that the table has of these pages, in one commit. Tries again when another one came first.
 
-    Raises StoreUnavailable for a full disk and StoreError for whatever else Lance refuses.
+    Raises StoreUnavailable for a full disk and TableUnusable for whatever else Lance refuses.
     """
-    for attempt in range(1, COMMIT_ATTEMPTS + 1):
-        table.checkout_latest()
-        try:
-            _replace(table, spec, page_ids, rows)
-        except (RuntimeError, OSError) as error:
-            if attempt == COMMIT_ATTEMPTS or not _is_conflict(error):
-                with readable(f"table {table.name!r}"):
+    with usable(table.uri):
+        for attempt in range(1, COMMIT_ATTEMPTS + 1):
+            table.checkout_latest()
+            try:
+                _replace(table, spec, page_ids, rows)
+            except (RuntimeError, OSError) as error:
+                if attempt == COMMIT_ATTEMPTS or not _is_conflict(error):
                     raise
-            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - jitter
-        else:
-            return
+                time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - jitter
+            else:
+                return
 
 
 def _replace(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
@@ -169,13 +170,13 @@ def compact(table: Table) -> None:
 
     Another writer's commit may come first: then the next call does it.
     """
-    try:
-        table.optimize(cleanup_older_than=KEEP_VERSIONS)
-    except (RuntimeError, OSError) as error:
-        if not _is_conflict(error):
-            with readable(f"table {table.name!r}"):
+    with usable(table.uri):
+        try:
+            table.optimize(cleanup_older_than=KEEP_VERSIONS)
+        except (RuntimeError, OSError) as error:
+            if not _is_conflict(error):
                 raise
-        table.checkout_latest()
+            table.checkout_latest()
 
 
 def _is_conflict(error: Exception) -> bool:

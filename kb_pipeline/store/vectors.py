@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.sync import Mark
 from kb_pipeline.store.indexing import Indexing
+from kb_pipeline.store.lance import count_rows
 from kb_pipeline.store.lance_marks import DAMAGED, page_marks
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def inspect_vectors(stores: Stores, site_id: str, table_name: str) -> VectorInte
         if mark.fingerprint == DAMAGED:
             damaged.append(mark.key)
     return VectorIntegrity(
-        rows=table.count_rows(),
+        rows=count_rows(table),
         pages=pages,
         expected=indexing.expected(site_id),
         removed=len(removed),

@@ -1,81 +1,21 @@
 """Tables of a site that were deleted while the ledger says that its pages are held: they are made again."""
 
 import itertools
-import shutil
-from pathlib import Path
 
 import pytest
 
 from kb_pipeline.core import extract as extraction
 from kb_pipeline.core.sync import Mark
 from kb_pipeline.errors import StoreError
-from kb_pipeline.model import PageStatus, SiteOptions
-from kb_pipeline.stages.chunk import make_chunks
-from kb_pipeline.stages.discover import discover
-from kb_pipeline.stages.embed import embed_chunks
+from kb_pipeline.model import PageStatus
 from kb_pipeline.stages.extract import extract_texts
-from kb_pipeline.stages.fetch import fetch_pages
 from kb_pipeline.stages.losses import accounted, lacking
-from kb_pipeline.stages.publish import publish, rollback
+from kb_pipeline.stages.publish import rollback
 from kb_pipeline.store.frontier import Frontier
 from kb_pipeline.store.lance import read_rows
-from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
-from kb_pipeline_tests.sites.replies import Reply, page, prose, sitemap
-from kb_pipeline_tests.sites.server import Fault, LoopbackSite
-
-SITE = "docs"
-NAMES = ("apples", "birds", "clouds")
-TABLES = ("snapshots", "texts", "chunks", "vectors-hash-64")
-
-
-class Whole:
-    """A site that goes through all stages."""
-
-    def __init__(self, stores, settings, server):
-        self.stores, self.settings, self.server = stores, settings, server
-        for name in NAMES:
-            self.say(name, name)
-        server.pages["/sitemap.xml"] = sitemap(*[server.url(f"/{name}") for name in NAMES])
-        stores.sites.add(SITE, server.url("/"), options=SiteOptions(auto_approve_pages=10))
-
-    def say(self, name, words):
-        self.server.pages[f"/{name}"] = page(name.title(), prose(words), etag=f'"{words}"')
-
-    def refresh(self):
-        discover(self.stores, self.settings, SITE)
-        return self.finish()
-
-    def finish(self):
-        report = fetch_pages(self.stores, self.settings, SITE)
-        extract_texts(self.stores, self.settings, SITE)
-        make_chunks(self.stores, self.settings, SITE)
-        embed_chunks(self.stores, self.settings, SITE, embedder=HashEmbedder())
-        publish(self.stores, self.settings, SITE, embedder=HashEmbedder())
-        return report
-
-    def lose(self, tables):
-        for table in tables:
-            shutil.rmtree(Path(self.stores.site(SITE).uri) / f"{table}.lance")
-
-    def held(self):
-        """Pages in each table, and in the version that is live."""
-        store = self.stores.site(SITE)
-        pages = {name: self.pages(store.table(name)) for name in store.table_names()}
-        live = self.stores.publications.live(SITE)
-        table = store.table(live.table_name)
-        table.checkout("live")
-        return pages, self.pages(table)
-
-    @staticmethod
-    def pages(table):
-        return sorted({row["url"].partition("#")[0].rpartition("/")[2] for row in read_rows(table).to_pylist()})
-
-
-@pytest.fixture
-def whole(stores, settings):
-    with LoopbackSite({"/": page("Home", prose("home"))}) as server:
-        yield Whole(stores, settings, server)
-
+from kb_pipeline_tests.sites.replies import Reply, prose
+from kb_pipeline_tests.sites.server import Fault
+from kb_pipeline_tests.stages.whole_site import NAMES, SITE, TABLES
 
 COMBINATIONS = [TABLES, *itertools.combinations(TABLES, 1), ("snapshots", "texts"), ("texts", "chunks")]
 
