@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 STEP: Final = "embed"
 BATCH_PAGES: Final = 32
-SLICE_TEXTS: Final = 64
+SLICE_TEXTS: Final = 16
 
 
 @dataclass(slots=True)
