@@ -12,6 +12,7 @@ from rich.rule import Rule
 
 from kb_pipeline.cli.demo_settings import DEMO_OPTIONS, DEMO_QUESTIONS, DEMO_SITE_ID, admitting_demo_site
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.errors import SiteBusy
 
 if TYPE_CHECKING:
@@ -28,13 +29,15 @@ class DemoFailed(Exception):
     """The demo did not come to where it should; the message says where it stopped."""
 
 
-@click.command()
-@click.option(
-    "--port", type=click.IntRange(1, 65535), help="Port of the demo site. Without it, the usual or a free one."
-)
+@click.command(epilog=examples("kb demo", "kb demo --port 8400"))
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the demo site. Without it, 8319, or a free one.")
 @click.pass_obj
 def demo(app: App, port: int | None) -> int:
-    """Run everything once on a small site that this program serves itself."""
+    """Run everything once on a small site that this program serves itself.
+
+    The site is registered as 'demo', found, approved, fetched, embedded, asked and changed. It takes less than a
+    minute and no network. It can be looked at afterwards in the UI (`kb up`), and the next demo begins by deleting it.
+    """
     from kb_pipeline.demo import DEFAULT_PORT, serve_demo_site  # noqa: PLC0415 - `kb --help` needs no server
 
     _heading(app, "Starting PostgreSQL and cleaning up after the demo before")

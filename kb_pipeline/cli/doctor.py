@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.errors import ConfigError, KbError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Finding:
     cure: str = ""
 
 
-@click.command()
+@click.command(epilog=examples("kb doctor", "KB_POSTGRES_URL=postgresql://kb@db.internal/kb kb doctor"))
 @answers
 def doctor(app: App) -> int:
     """Check this installation, and say what is missing and what to do."""

@@ -7,9 +7,15 @@ import shlex
 import click
 
 from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.helping import examples
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        'eval "$(kb env)" && dagster dev   # or: dg dev',
+        "kb env --stop                     # once Dagster has ended",
+    )
+)
 @click.option(
     "--stop", is_flag=True, help="Stop the embedded PostgreSQL that an earlier `kb env` of this shell keeps up."
 )
@@ -17,7 +23,7 @@ from kb_pipeline.cli.app import App, answers
 def env(app: App, *, stop: bool) -> None:
     """Print the variables that `dagster dev` and `dg dev` need.
 
-    Use it so:  eval "$(kb env)" && dagster dev
+    They are for a shell to evaluate, as in the example below.
 
     With an embedded PostgreSQL, the server then stays up until the shell ends or `kb env --stop`.
     """

@@ -31,9 +31,20 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 
 EPILOG: Final = """\b
-Exit codes: 0 done, 1 a fault of this program, 2 wrong argument or setting, 3 not found,
-4 the site is being written by another run, 5 PostgreSQL or the data directory cannot be used,
-6 waits for approval, 7 a refresh was held or failed or a check did not pass, 130 interrupted.
+Examples:
+  kb demo                             # the whole way once, on a small site
+  kb up                               # the Dagster UI, until Ctrl-C
+  kb sites add docs https://docs.example.org/
+  kb COMMAND --help                   # options and examples of a command
+
+\b
+Exit codes:
+  0  done                             5  PostgreSQL or the data directory
+  1  a fault of this program             cannot be used
+  2  a wrong argument or setting      6  waits for approval
+  3  not found                        7  a refresh was held or failed, or
+  4  another run writes the site         a check did not pass
+                                    130  interrupted
 """
 
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.runs import Run, exit_code_after, is_unapproved, run_job, show_stages
 from kb_pipeline.model import RefreshOutcome, SiteState
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from kb_pipeline.model import Estimate, Refresh
 
 
-@click.command()
+@click.command(
+    epilog=examples("kb sites estimate docs"), short_help="Find a site's pages, and say what importing them costs."
+)
 @click.argument("site_id")
 @answers
 def estimate(app: App, site_id: str) -> int:
@@ -43,16 +46,22 @@ def estimate(app: App, site_id: str) -> int:
     return ExitCode.OK
 
 
-@click.command()
+@click.command(
+    epilog=examples("kb sites approve docs", "kb sites approve docs --pages 500"),
+    short_help="Approve the import of a site, or of its first pages.",
+)
 @click.argument("site_id")
 @click.option(
     "--pages",
     type=click.IntRange(1),
-    help="Most pages to import. Without it, the setting KB_UNAPPROVED_MAX_PAGES says.",
+    help="Most pages to import. Without it, KB_UNAPPROVED_MAX_PAGES (30 unless it is set).",
 )
 @answers
 def approve(app: App, site_id: str, pages: int | None) -> None:
-    """Approve the import of a site, whole or trimmed to its first pages."""
+    """Approve the import of a site, whole or trimmed to its first pages.
+
+    The pages with the highest priority come first. Approve again, with another number, to change it later.
+    """
     from kb_pipeline.stages.approve import approve as approve_import  # noqa: PLC0415 - loads the stages
 
     with app.stores() as stores:
@@ -64,12 +73,18 @@ def approve(app: App, site_id: str, pages: int | None) -> None:
     app.output.say(f"Next: kb sites refresh {site_id}; with `kb up` running, the daemon starts it within a minute.")
 
 
-@click.command()
+@click.command(
+    epilog=examples("kb sites refresh docs", "kb sites refresh docs --confirm-removals"),
+    short_help="Bring a site up to date now, from its pages to the live index.",
+)
 @click.argument("site_id")
 @click.option("--confirm-removals", is_flag=True, help="Let the removals through that the last refresh held.")
 @answers
 def refresh(app: App, site_id: str, *, confirm_removals: bool) -> int:
-    """Bring the knowledge base of a site up to date now, from its list of pages to the live index."""
+    """Bring the knowledge base of a site up to date now, from its list of pages to the live index.
+
+    Ctrl-C stops it after what is in hand; the next refresh goes on from there.
+    """
     from kb_pipeline.stages import lifecycle  # noqa: PLC0415 - loads the stages
 
     with app.stores() as stores:
@@ -85,10 +100,17 @@ def refresh(app: App, site_id: str, *, confirm_removals: bool) -> int:
     return code
 
 
-@click.command()
+@click.command(
+    epilog=examples("kb sites rollback docs", "kb sites rollback docs --to 12"),
+    short_help="Make an earlier version of a site live again.",
+)
 @click.argument("site_id")
 @click.option(
-    "--to", "publication_id", type=int, help="Version to go back to (see `kb sites show`); the one before by default."
+    "--to",
+    "publication_id",
+    metavar="VERSION",
+    type=int,
+    help="Version to go back to (see `kb sites show`); the one before by default.",
 )
 @answers
 def rollback(app: App, site_id: str, publication_id: int | None) -> None:

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.site_options import OPTION_NAMES, parse_options
 from kb_pipeline.errors import ConfigError
 from kb_pipeline.model import SiteState, SourceType, check_site_id
@@ -17,18 +18,27 @@ from kb_pipeline.model import SiteState, SourceType, check_site_id
 if TYPE_CHECKING:
     from kb_pipeline.store.stores import Stores
 
-_OPTIONS_HELP: Final = f"Options of a site: {', '.join(OPTION_NAMES)}. docs/operating.md says what they mean."
+_OPTIONS_HELP: Final = f"\n\nOptions of a site: {', '.join(OPTION_NAMES)}. docs/operating.md says what they mean."
 
 
-@click.command(epilog=_OPTIONS_HELP)
+@click.command(
+    epilog=examples(
+        "kb sites add docs https://docs.example.org/",
+        "kb sites add docs https://example.org/ --set 'include=/docs/*'",
+        "kb sites add news https://example.org/feed.xml --source feed",
+    )
+    + _OPTIONS_HELP,
+    short_help="Register the site at URL under SITE_ID.",
+)
 @click.argument("site_id")
 @click.argument("url")
 @click.option(
     "--source",
+    metavar="SOURCE",
     type=click.Choice([source.value for source in SourceType]),
     default=SourceType.AUTO.value,
     show_default=True,
-    help="Where the list of pages comes from: found out (auto), or the given sitemap, feed or page.",
+    help="Where the list of pages comes from: auto (found out), or what URL is: sitemap, feed, or url (one page).",
 )
 @click.option("--tenant", default="default", show_default=True, help="Whose allowance the site counts against.")
 @click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="An option of the site; repeatable.")
@@ -49,7 +59,14 @@ def add(app: App, site_id: str, url: str, source: str, tenant: str, assignments:
     app.output.say(f"Next: kb sites estimate {site_id}, which finds its pages and says what importing them costs.")
 
 
-@click.command("set", epilog=_OPTIONS_HELP)
+@click.command(
+    "set",
+    epilog=examples(
+        "kb sites set docs refresh_interval_hours=6",
+        "kb sites set docs 'include=/docs/*,/api/*' time_limit_minutes=none",
+    )
+    + _OPTIONS_HELP,
+)
 @click.argument("site_id")
 @click.argument("assignments", nargs=-1, required=True, metavar="NAME=VALUE...")
 @answers
@@ -63,7 +80,10 @@ def set_options(app: App, site_id: str, assignments: tuple[str, ...]) -> None:
     app.output.say(escape(f"{site_id}: {', '.join(assignments)}"))
 
 
-@click.command()
+@click.command(
+    epilog=examples("kb sites remove docs", "kb sites remove docs --yes   # in a script"),
+    short_help="Delete a site with all its pages, chunks and vectors.",
+)
 @click.argument("site_id")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @answers

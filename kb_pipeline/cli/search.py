@@ -8,6 +8,7 @@ import click
 from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.errors import ConfigError, SiteNotFound
 
 if TYPE_CHECKING:
@@ -20,20 +21,29 @@ if TYPE_CHECKING:
 EXCERPT_CHARACTERS = 600
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        'kb search "How is a backup restored?"',
+        'kb search "How is a backup restored?" --site docs --limit 3',
+        'kb search "ERR_CONN_RESET" --mode text   # the very word',
+    )
+)
 @click.argument("question")
-@click.option("--site", "site_id", help="Which site to search; not needed when there is only one.")
+@click.option("--site", "site_id", metavar="SITE_ID", help="Which site to search; not needed when there is only one.")
 @click.option(
     "--mode",
     type=click.Choice(["fused", "vector", "text"]),
     default="fused",
     show_default=True,
-    help="By meaning (vector), by words (text), or both.",
+    help="By meaning (vector), by words (text), or both (fused).",
 )
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True, help="Most passages.")
 @answers
 def search(app: App, question: str, site_id: str | None, mode: str, limit: int) -> None:
-    """Search the live version of a site."""
+    """Search the live version of a site.
+
+    Prints the passages that answer QUESTION best, each with a link into its page.
+    """
     with app.stores() as stores:
         hits = find(app, stores, site_id or only_site(stores), question, mode=mode, limit=limit)
     app.output.json(hits)

@@ -10,6 +10,7 @@ import click
 
 from kb_pipeline.cli import refreshing, registering
 from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.status import needs_somebody, site_table
 from kb_pipeline.model import PageStatus, SiteOptions
 
@@ -18,12 +19,23 @@ if TYPE_CHECKING:
     from kb_pipeline.model import Refresh
 
 
-@click.group()
+_STATE_HELP = f"Only pages in this state: {', '.join(state.value for state in PageStatus)}."
+
+
+@click.group(
+    epilog=examples(
+        "kb sites add docs https://docs.example.org/",
+        "kb sites estimate docs            # what an import would cost",
+        "kb sites approve docs --pages 50  # consent",
+        "kb sites refresh docs             # import it, or bring it up to date",
+        "kb sites show docs",
+    )
+)
 def sites() -> None:
     """Register sites, approve and refresh them, roll back, remove."""
 
 
-@sites.command("list")
+@sites.command("list", epilog=examples("kb sites list", "kb sites list --json | jq -r '.[].site_id'"))
 @answers
 def list_sites(app: App) -> None:
     """List every site, with what is live of it."""
@@ -38,7 +50,10 @@ def list_sites(app: App) -> None:
         app.output.say("No site is registered yet: kb sites add SITE_ID URL")
 
 
-@sites.command()
+@sites.command(
+    epilog=examples("kb sites show docs", "kb sites show docs --json | jq .refreshes"),
+    short_help="Show one site: options, pages by outcome, refreshes, versions.",
+)
 @click.argument("site_id")
 @answers
 def show(app: App, site_id: str) -> None:
@@ -107,9 +122,9 @@ def show(app: App, site_id: str) -> None:
         )
 
 
-@sites.command()
+@sites.command(epilog=examples("kb sites pages docs", "kb sites pages docs --state unreachable --limit 20"))
 @click.argument("site_id")
-@click.option("--state", type=click.Choice([state.value for state in PageStatus]), help="Only pages in this state.")
+@click.option("--state", metavar="STATE", type=click.Choice([state.value for state in PageStatus]), help=_STATE_HELP)
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Most pages.")
 @answers
 def pages(app: App, site_id: str, state: str | None, limit: int) -> None:

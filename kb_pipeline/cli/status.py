@@ -8,6 +8,7 @@ import click
 from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.model import RefreshOutcome, SiteState
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kb_pipeline.store.overview import SiteLine
 
 
-@click.command()
+@click.command(epilog=examples("kb status", "kb status --json | jq .waiting"))
 @answers
 def status(app: App) -> None:
     """Show every site, what runs, and what waits for somebody."""
@@ -80,10 +81,7 @@ def needs_somebody(line: SiteLine) -> str | None:
     if line.state is SiteState.AWAITING_APPROVAL or (line.refresh_outcome is None and line.refresh_reason):
         return f"waits for approval: kb sites estimate {line.site_id}, then kb sites approve {line.site_id}"
     if line.refresh_outcome is RefreshOutcome.HELD:
-        return (
-            f"{line.held_removals:,} removals are held ({line.refresh_reason}):"
-            f" kb sites refresh {line.site_id} --confirm-removals lets them through"
-        )
+        return f"refresh {line.generation} is held: {line.refresh_reason}"
     if line.refresh_outcome is RefreshOutcome.FAILED:
         return f"refresh {line.generation} failed: {line.refresh_reason}"
     if line.last_error:

@@ -16,6 +16,7 @@ import click
 from rich.markup import escape
 
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ READY_SECONDS: Final = 120
 _LOOK_EVERY: Final = 0.2
 
 
-@click.command()
+@click.command(epilog=examples("kb up", "kb up --port 3001", "kb up > up.log 2>&1 &   # kill -TERM $! stops it"))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address that the UI listens on.")
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="Port of the UI.")
 @click.pass_obj

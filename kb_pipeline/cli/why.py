@@ -11,6 +11,7 @@ from rich.markup import escape
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.awaiting import published_generation, what_is_awaited
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.live_chunks import count_live_chunks
 from kb_pipeline.cli.output import shown
 from kb_pipeline.errors import ConfigError
@@ -63,12 +64,16 @@ class Explanation:
     failures: list[FailedPage]
 
 
-@click.command()
+@click.command(epilog=examples("kb why https://docs.example.org/backup", "kb why https://docs.example.org/ --json"))
 @click.argument("url")
-@click.option("--site", "site_id", help="Look in this site only.")
+@click.option("--site", "site_id", metavar="SITE_ID", help="Look in this site only.")
 @answers
 def why(app: App, url: str, site_id: str | None) -> int:
-    """Say why the page at URL is, or is not, in the knowledge base."""
+    """Say why the page at URL is, or is not, in the knowledge base.
+
+    URL is the whole address. Any spelling of it will do that leads to the page: with or without www, fragment, or
+    tracking parameters, or an address that redirects there.
+    """
     from kb_pipeline.core.urls import is_http, resolve  # noqa: PLC0415 - `kb --help` needs none of it
 
     address = resolve(None, url)

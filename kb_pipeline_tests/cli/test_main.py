@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
+import click
 import pytest
 
 from kb_pipeline import __version__, errors
 from kb_pipeline.cli.exit_codes import ExitCode, cure_of, exit_code_of
 from kb_pipeline.cli.main import COMMANDS, EPILOG
+from kb_pipeline.cli.main import kb as kb_command
 
 
 def all_errors(kind: type[errors.KbError] = errors.KbError) -> list[type[errors.KbError]]:
@@ -43,7 +46,8 @@ def test_exit_codes_never_change_their_meaning(kind, code):
 
 
 def test_the_help_lists_every_exit_code():
-    assert all(f"{int(code)} " in EPILOG for code in ExitCode)
+    listed = {int(number) for number in re.findall(r"(?:^|  )(\d+)  \w", EPILOG, re.MULTILINE)}
+    assert listed == {int(code) for code in ExitCode}
 
 
 def test_the_version_is_printed(call):
@@ -64,11 +68,27 @@ def test_the_help_lists_every_command(call):
     assert all(command in helped for command in COMMANDS)
 
 
-@pytest.mark.parametrize("command", [(name,) for name in COMMANDS] + [("sites", "add"), ("sites", "refresh")])
-def test_every_command_explains_itself(call, command):
+def every_command(command=kb_command, path=()):
+    """The words of each command and group, `()` being `kb` itself."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from every_command(command.get_command(context, name), (*path, name))
+
+
+@pytest.mark.parametrize("command", list(every_command()), ids=" ".join)
+def test_every_command_explains_itself_in_80_columns_with_an_example(call, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
     answer = call(*command, "--help")
     assert answer.code == ExitCode.OK
-    assert "Usage: kb" in answer.out
+    assert f"Usage: {' '.join(('kb', *command))}" in answer.out
+    assert "Example" in answer.out
+    assert [line for line in answer.out.splitlines() if len(line) > 80] == []
+    # Click ends what it cuts with three dots; a word that may be repeated has them too.
+    assert [line for line in answer.out.splitlines() if line.endswith("...") and "[ARGS]" not in line] == [
+        line for line in answer.out.splitlines() if line.endswith("NAME=VALUE...")
+    ]
 
 
 def test_an_unknown_command_is_a_usage_error(call):
