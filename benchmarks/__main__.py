@@ -90,7 +90,7 @@ def collect(bench: Bench, name: str, scenario: Callable[[], Iterator[Line]]) -> 
     except Exception as error:  # noqa: BLE001 - an hour's measurements must not be lost to the last scenario
         traceback.print_exc()
         text = f"broke after {time.monotonic() - began:.0f} s"
-        bench.report.add(Line(name, text, {}, (f"{type(error).__name__}: {str(error).splitlines()[0]}",)))
+        bench.report.add(Line(name, text, {}, (f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}",)))
 
 
 def parse() -> argparse.Namespace:

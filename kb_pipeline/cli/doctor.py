@@ -169,7 +169,7 @@ def _chromium(settings: Settings) -> Finding:
         return Finding(
             "Chromium", Verdict.BAD, f"KB_CHROMIUM={settings.chromium} is no program", "correct or unset KB_CHROMIUM"
         )
-    cure = "install Chromium, or name it with KB_CHROMIUM; only pages that need a browser are affected"
+    cure = "install Chromium, or name it with KB_CHROMIUM; no tier of this version needs it"
     return Finding("Chromium", Verdict.OPTIONAL, "not found", cure)
 
 

@@ -106,7 +106,7 @@ class Crawl:
 
     async def _work(self, deadline: float) -> None:
         while True:
-            if not self._keep_going():
+            if not await asyncio.to_thread(self._keep_going):  # it asks the registry
                 self._report.stopped_early = True
                 break
             if time.monotonic() >= deadline:
