@@ -46,17 +46,21 @@ class Sitemap:
     """Addresses of further sitemaps."""
     problems: tuple[str, ...] = ()
     """What was wrong, for the site's owner; what could be read counts all the same."""
+    octets: int = 0
+    """Bytes that were read, decompressed."""
 
 
 @dataclass(slots=True)
 class _Reading:
     url: str
+    octets: int
     pages: dict[str, SitemapEntry] = field(default_factory=dict)
     sitemaps: dict[str, None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def done(self) -> Sitemap:
-        return Sitemap(tuple(self.pages.values()), tuple(self.sitemaps), tuple(dict.fromkeys(self.problems)))
+        problems = tuple(dict.fromkeys(self.problems))
+        return Sitemap(tuple(self.pages.values()), tuple(self.sitemaps), problems, self.octets)
 
     @property
     def full(self) -> bool:
@@ -69,7 +73,7 @@ def parse_sitemap(body: bytes, url: str, content_type: str | None = None, *, max
     Never raises for content. At most `max_bytes` decompressed and 50,000 addresses are read, once each, in order.
     """
     document = read_text(body, max_bytes)
-    reading = _Reading(url, problems=document.problems)
+    reading = _Reading(url, document.octets, problems=document.problems)
     text = document.text.lstrip(" \t\r\n\ufeff\xa0\x00")
     if not text:
         reading.problems.append("empty")

@@ -40,6 +40,8 @@ class XmlText:
     problems: list[str] = field(default_factory=list)
     entities: frozenset[str] = frozenset()
     """Names of the entities that the document declares. What refers to one is not to be trusted."""
+    octets: int = 0
+    """Bytes that were read, decompressed."""
 
 
 def read_text(body: bytes, max_bytes: int = MAX_INFLATED) -> XmlText:
@@ -58,7 +60,7 @@ def read_text(body: bytes, max_bytes: int = MAX_INFLATED) -> XmlText:
     if len(body) > max_bytes:
         problems.append(f"longer than {max_bytes:,} bytes: the rest was not read")
         body = body[:max_bytes]
-    return XmlText(_decode(body), problems)
+    return XmlText(_decode(body), problems, octets=len(body))
 
 
 def _inflate(body: bytes, room: int, problems: list[str]) -> bytes:

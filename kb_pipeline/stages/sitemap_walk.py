@@ -4,6 +4,7 @@ is the caller's business."""
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,18 @@ class Fetched:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one address gave. Its body is not kept."""
+
+    sitemap: Sitemap
+    answer: str
+    problem: str
+    """"" where there is none."""
+    octets: int = 0
+    unanswered: bool = False
+
+
 @dataclass(slots=True)
 class SitemapWalk:
     """One reading of a site's sitemaps (or feeds, which may serve as such)."""
@@ -44,6 +57,8 @@ class SitemapWalk:
     get: Callable[[str], Awaitable[Fetched]]
     max_file_bytes: int
     max_run_bytes: int = MAX_RUN_BYTES
+    """Decompressed. Those that are asked for at once when it is reached are read all the same."""
+    max_pages: int = MAX_PAGES
     feeds: bool = False
     """What is read are feeds, which may name any address."""
     answers: list[str] = field(default_factory=list)
@@ -68,6 +83,29 @@ class SitemapWalk:
 
     async def _level(self, urls: Iterable[str], guesses: frozenset[str]) -> list[str]:
         """Read sitemaps of one level; the addresses of further ones, in order."""
+        named: list[str] = []
+        fresh = self._fresh(urls)
+        asked: deque[asyncio.Task[_Read]] = deque()
+        try:
+            # Taken in the order of the list, not of the answers: discovery gives the same list each time. Of what has
+            # answered out of turn only the next AT_ONCE are held: a list may name hundreds of large files.
+            for place, url in enumerate(fresh):
+                if len(asked) == AT_ONCE:
+                    named += self._take(await asked.popleft())
+                if enough := self._enough():
+                    self._problem(f"{url}: not read ({len(fresh) - place} such sitemaps): {enough}")
+                    break
+                asked.append(asyncio.create_task(self._one(url, guessed=url in guesses)))
+            while asked:
+                named += self._take(await asked.popleft())
+        finally:
+            for task in asked:
+                task.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+        return named
+
+    def _fresh(self, urls: Iterable[str]) -> list[str]:
+        """Those that were not asked for yet, and for which there is room."""
         fresh = []
         for url in urls:
             identity = _identity(url)
@@ -78,31 +116,20 @@ class SitemapWalk:
                 break
             self._seen.add(identity)
             fresh.append(url)
-        room = asyncio.Semaphore(AT_ONCE)
-        sitemaps = await asyncio.gather(*(self._one(url, room, guessed=url in guesses) for url in fresh))
-        named: list[str] = []
-        # In the order of the list, not of the answers: discovery gives the same list each time.
-        for sitemap in sitemaps:
-            self._add(sitemap.pages)
-            named += sitemap.sitemaps
-        return named
+        return fresh
 
-    async def _one(self, url: str, room: asyncio.Semaphore, *, guessed: bool) -> Sitemap:
-        async with room:
-            if self._bytes >= self.max_run_bytes:
-                self._problem(f"{url}: not read, {self.max_run_bytes // 2**20} MiB of sitemaps are enough")
-                return Sitemap()
-            fetched = await self.get(url)
-            self._bytes += len(fetched.body)
-            if fetched.status != _OK:
-                self.unanswered = self.unanswered or fetched.status in _NOT_NOW or fetched.status >= _SERVER_ERROR
-                self.answers.append(f"{url}: {fetched.why}")
-                if not guessed:
-                    self.problems.append(f"{url}: {fetched.why}")
-                return Sitemap()
-            return await self._parsed(url, fetched, guessed=guessed)
+    def _enough(self) -> str:
+        """Why no further sitemap is asked for; "" while there is room."""
+        if len(self._pages) >= self.max_pages:
+            return f"{self.max_pages:,} pages are enough"
+        if self._bytes >= self.max_run_bytes:
+            return f"{self.max_run_bytes // 2**20} MiB of sitemaps are enough"
+        return ""
 
-    async def _parsed(self, url: str, fetched: Fetched, *, guessed: bool) -> Sitemap:
+    async def _one(self, url: str, *, guessed: bool) -> _Read:
+        fetched = await self.get(url)
+        if fetched.status != _OK:
+            return _unread(url, fetched, guessed=guessed)
         sitemap = await asyncio.to_thread(
             parse_sitemap, fetched.body, fetched.url, fetched.content_type, max_bytes=self.max_file_bytes
         )
@@ -113,15 +140,29 @@ class SitemapWalk:
         # Taken all the same, since most crawlers do; others leave out what sitemaps.org does not allow.
         stray = None if self.feeds else _stray(fetched.url, sitemap.pages)
         noted = [f"some are outside the sitemap's own folder, such as {stray}"] if stray else []
-        self.answers.append(f"{url}: {'; '.join([found, *said, *noted])}")
-        if said and not (guessed and not sitemap.pages and not sitemap.sitemaps):
-            self.problems.append(f"{url}: {'; '.join(said)}")
-        return sitemap
+        is_problem = bool(said) and not (guessed and not sitemap.pages and not sitemap.sitemaps)
+        return _Read(
+            sitemap,
+            answer=f"{url}: {'; '.join([found, *said, *noted])}",
+            problem=f"{url}: {'; '.join(said)}" if is_problem else "",
+            # What follows a compressed file, and is no part of it, was sent all the same.
+            octets=max(sitemap.octets, len(fetched.body)),
+        )
+
+    def _take(self, read: _Read) -> tuple[str, ...]:
+        """Add what a sitemap says; the further ones that it names."""
+        self.answers.append(read.answer)
+        if read.problem:
+            self.problems.append(read.problem)
+        self.unanswered = self.unanswered or read.unanswered
+        self._bytes += read.octets
+        self._add(read.sitemap.pages)
+        return read.sitemap.sitemaps
 
     def _add(self, entries: Iterable[SitemapEntry]) -> None:
         for entry in entries:
-            if len(self._pages) >= MAX_PAGES:
-                self._problem(f"more than {MAX_PAGES:,} pages are listed: the rest was not read")
+            if entry.url not in self._pages and len(self._pages) >= self.max_pages:
+                self._problem(f"more than {self.max_pages:,} pages are listed: the rest was not read")
                 return
             known = self._pages.setdefault(entry.url, entry)
             if known.lastmod is None and known.priority is None:
@@ -131,6 +172,12 @@ class SitemapWalk:
         if text not in self.problems:
             self.answers.append(text)
             self.problems.append(text)
+
+
+def _unread(url: str, fetched: Fetched, *, guessed: bool) -> _Read:
+    answer = f"{url}: {fetched.why}"
+    unanswered = fetched.status in _NOT_NOW or fetched.status >= _SERVER_ERROR
+    return _Read(Sitemap(), answer, "" if guessed else answer, unanswered=unanswered)
 
 
 def _stray(sitemap_url: str, pages: Sequence[SitemapEntry]) -> str | None:
