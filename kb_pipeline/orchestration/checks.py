@@ -1,6 +1,7 @@
 """The checks on what was discovered, fetched and extracted. Each looks at one site; the numbers come from the store,
 and what a check means for the refresh is said in its verdict."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus, RefreshOutcome, Site
@@ -14,22 +15,31 @@ TOLERATED_UNANSWERED_SHARE: Final = 0.05
 
 @site_check(asset=assets.discovered_urls, blocking=True)
 def discovery_found_pages(case: Case) -> Verdict:
-    """The list of pages is not empty, and has not collapsed since the refresh before. A list that stays short is
-    believed the second time."""
+    """The list of pages is not empty, and has not collapsed since the refresh before. A list that stays short, or gone,
+    is believed the second time: then each page that is held is asked for, and only its own answer removes it."""
     refresh = case.refresh
     if refresh is None:
         return Verdict(False, "nothing was discovered yet")
-    kept, before = refresh.counts.get("kept", 0), _kept_before(case, refresh.generation)
+    earlier = _counts_before(case, refresh.generation)
+    kept, before = refresh.counts.get("kept", 0), earlier.get("kept", 0)
     # Forbidden pages are still on the list. What becomes of their copies is `removals_are_plausible`'s to say.
     forbidden = refresh.counts.get("forbidden", 0)
     lost = max(0, before - kept - forbidden)
     counts = {"kept": kept, "kept_before": before, "forbidden": forbidden}
     if kept == 0 and forbidden and case.stores.publications.live(case.site.site_id) is not None:
         return Verdict(True, "robots.txt forbids the whole site", counts=counts)
+    site_id = case.site.site_id
+    if kept == 0 and refresh.counts.get("list_gone"):
+        is_believed = bool(earlier.get("list_gone")) or refresh.removals_confirmed_at is not None
+        return _list_gone(site_id, counts, is_believed=is_believed)
     if kept == 0:
-        return Verdict(False, "no page was found that may be kept", counts=counts)
+        says = f"no page was found that may be kept; `kb sites show {site_id}` says why the others are left out"
+        return Verdict(False, says, counts=counts)
     if _is_mass(case.site, lost, before):
-        says = f"only {kept:,} pages were found and {before:,} the time before; if that is right, refresh again"
+        says = (
+            f"only {kept:,} pages were found and {before:,} the time before; if that is right,"
+            f" `kb sites refresh {site_id}` believes it"
+        )
         return Verdict(False, says, counts=counts)
     return Verdict(True, f"{kept:,} pages, {before:,} before", counts=counts)
 
@@ -79,8 +89,8 @@ def removals_are_plausible(case: Case) -> Verdict:
     if not held:
         return Verdict(True, "no removal is held", counts=counts)
     says = (
-        f"{held:,} of {kept:,} pages are gone or forbidden at once: they are kept until the next refresh finds the"
-        f" same, or `kb sites refresh {case.site.site_id} --confirm-removals` confirms it"
+        f"{held:,} of {kept:,} pages are gone, forbidden or redirected away at once: they are kept until the next"
+        f" refresh finds the same, or `kb sites refresh {case.site.site_id} --confirm-removals` confirms it"
     )
     rows = page_rows(case.reports.held_removals(case.site.site_id))
     return Verdict(False, says, counts=counts, rows=rows, ends_refresh=RefreshOutcome.HELD)
@@ -127,10 +137,23 @@ def _text_rows(findings: TextFindings) -> list[tuple[object, ...]]:
     return [(text.url, text.page_state, f"{text.characters:,} characters") for text in findings.listed]
 
 
-def _kept_before(case: Case, generation: int) -> int:
-    """What the full refresh before found; a retry discovers nothing."""
+def _counts_before(case: Case, generation: int) -> Mapping[str, int]:
+    """What the last refresh before that had a list found; a retry, or a bad night, discovers nothing."""
     earlier = [r for r in case.stores.refreshes.recent(case.site.site_id) if r.generation < generation]
-    return next((r.counts["kept"] for r in earlier if "kept" in r.counts), 0)
+    return next((r.counts for r in earlier if "kept" in r.counts), {})
+
+
+def _list_gone(site_id: str, counts: dict[str, int], *, is_believed: bool) -> Verdict:
+    """A site whose list is gone, and perhaps all of it. Held like a mass removal, however small the site is."""
+    gone = "the start page, or the list that was registered, is gone (404), and no other source names a page"
+    end = f"`kb sites remove {site_id}` deletes the site"
+    if is_believed:
+        return Verdict(False, f"{gone}: the pages that are held are asked for one by one; {end}", WARN, counts)
+    says = (
+        f"{gone}: all pages are kept. The next refresh that finds the same asks for them one by one, and so does"
+        f" `kb sites refresh {site_id} --confirm-removals` now; {end}"
+    )
+    return Verdict(False, says, counts=counts, ends_refresh=RefreshOutcome.HELD)
 
 
 def _is_mass(site: Site, lost: int, before: int) -> bool:

@@ -48,7 +48,8 @@ MOST_PROBLEMS: Final = 20
 
 @dataclass(slots=True)
 class DiscoveryReport(StageReport):
-    """`counts`: kept, previous_kept, new, forbidden, excluded, aliases, asked_again."""
+    """`counts`: kept, previous_kept, new, forbidden, excluded, aliases, asked_again, and list_gone: 1 when no page was
+    named and the site says that its list is gone."""
 
     generation: int = 0
     kept: int = 0
@@ -84,8 +85,9 @@ def discover(
 ) -> DiscoveryReport:
     """Open the site's refresh, or resume the open one, and put the pages on its list that the site names now.
 
-    Raises NothingDiscovered, and changes no page, when robots.txt cannot be read or no source names a page. Raises
-    SiteBusy, SiteNotFound, StoreError.
+    Raises NothingDiscovered, and changes no page, when robots.txt cannot be read or no source names a page; only where
+    the site says that its list is gone, the pages that are held are asked for one by one. Raises SiteBusy,
+    SiteNotFound, StoreError.
     """
     with stores.site_lock(site_id, f"discover {run_id or ''}".strip()) as lock:
         site = stores.sites.get(site_id)
@@ -194,6 +196,7 @@ def _write(
         connections=settings.host_connections,
     )
     _count(report, selection, known, asked_again)
+    report.counts["list_gone"] = int(found.listing.is_gone)
     stores.refreshes.set_estimate(site.site_id, generation, report.estimate)
     stores.refreshes.set_counts(site.site_id, generation, {name: int(n) for name, n in report.counts.items()})
     stores.refreshes.mark_discovered(site.site_id, generation, now)

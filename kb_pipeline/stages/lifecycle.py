@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.errors import RefreshError
@@ -56,12 +57,13 @@ def fail(stores: Stores, site_id: str, *, reason: str) -> None:
 
 
 def confirm_removals(stores: Stores, site_id: str) -> Refresh:
-    """Let the removals through that the last refresh held; takes effect in the open refresh, or in a new one.
+    """Let the removals through that a refresh since the last published one held; takes effect in the open refresh,
+    or in a new one.
 
     Raises RefreshError when no removal is held.
     """
-    latest = stores.refreshes.latest(site_id)
-    if latest is None or not (latest.held_removals or latest.outcome is RefreshOutcome.HELD):
+    unpublished = takewhile(lambda r: r.outcome is not RefreshOutcome.PUBLISHED, stores.refreshes.recent(site_id))
+    if not any(refresh.held_removals or refresh.outcome is RefreshOutcome.HELD for refresh in unpublished):
         message = f"no removals of site {site_id!r} are held: there is nothing to confirm"
         raise RefreshError(message)
     with stores.database.transaction():

@@ -41,6 +41,8 @@ WELL_KNOWN_SITEMAPS: Final = (
 _REFUSED: Final = frozenset({401, 403, 406, 429})
 _OK: Final = 200
 _MISSING: Final = frozenset({404, 410})
+_SLOW_DOWN: Final = 429
+_SERVER_ERROR: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Listing:
     """Those of the answers that tell of something broken."""
     has_list: bool = False
     """Whether a sitemap, a feed or llms.txt named pages, as opposed to links of the start page."""
+    is_gone: bool = False
+    """Whether it names no page because the site says that its list, or its start page, is gone (404, 410)."""
     start_page: Response | None = None
     crawl_delay: float | None = None
 
@@ -101,12 +105,14 @@ class SiteReader:
         self._gate = gate
         self._settings = settings
         self._listing = Listing()
+        self._statuses: dict[str, int] = {}
+        """What each address answered; 0: nothing, or from another site."""
 
     async def read(self) -> Listing:
         """The site's list, by its source type.
 
         Raises NothingDiscovered when robots.txt could not be read, so that nothing may be asked, and when no source
-        names a page, unless robots.txt forbids a site of which pages are held.
+        names a page, unless pages are held of a site that robots.txt forbids or that says that it is gone.
         """
         verdict = await self._verdict()
         self._listing.crawl_delay = verdict.crawl_delay
@@ -120,7 +126,9 @@ class SiteReader:
         if not self._listing.pages and self._has_copies:
             await self._note_forbidden_site()
         if not self._listing.pages:
-            raise NothingDiscovered(self._nothing())
+            self._listing.is_gone = self._says_that_it_is_gone()
+            if not (self._listing.is_gone and self._has_copies):
+                raise NothingDiscovered(self._nothing())
         return self._listing
 
     async def _note_forbidden_site(self) -> None:
@@ -130,14 +138,21 @@ class SiteReader:
         if (await self._gate.verdict(start)).access is Access.FORBIDDEN:
             self._listing.pages.append(Listed(start, PageSource.GIVEN))
 
+    def _says_that_it_is_gone(self) -> bool:
+        """Whether the registered address is gone, and no other source failed to answer: there may be a list there."""
+        may_come_back = any(status in {0, _SLOW_DOWN} or status >= _SERVER_ERROR for status in self._statuses.values())
+        return self._statuses.get(self._site.url) in _MISSING and not may_come_back
+
     async def _verdict(self) -> RobotsVerdict:
         try:
             verdict = await self._gate.verdict(self._site.url)
         except FetchError as error:
-            message = f"{self._site.url} may not be fetched: {error}"
+            message = f"{self._site.url} may not be fetched: {error}{self._cure()}"
             raise NothingDiscovered(message) from error
         if verdict.access is Access.UNAVAILABLE:
-            message = f"{verdict.reason}: nothing is fetched, and nothing is removed, until it can be read"
+            message = (
+                f"{verdict.reason}: nothing is fetched, and nothing is removed, until it can be read{self._cure()}"
+            )
             raise NothingDiscovered(message)
         return verdict
 
@@ -242,7 +257,10 @@ class SiteReader:
                 # Some shields know no crawler but the big ones; a page is asked for as a browser would, too.
                 response = await self._request(url, None)
         except FetchError as error:
+            self._statuses[url] = 0
             return None, str(error)
+        stayed = same_site(response.final_url, self._site.url, subdomains=self._site.options.subdomains)
+        self._statuses[url] = response.status if stayed else 0
         return response, ""
 
     async def _request(self, url: str, user_agent: str | None) -> Response:
@@ -264,7 +282,13 @@ class SiteReader:
             opening = f"We couldn't find this page ({start.status})"
         else:
             opening = "No page was found"
-        return f"{opening}: {'; '.join(self._listing.answers) or 'there was nothing to ask'}"
+        return f"{opening}: {'; '.join(self._listing.answers) or 'there was nothing to ask'}{self._cure()}"
+
+    def _cure(self) -> str:
+        """What ends it, once a site has been imported: a site that never answers again removes nothing by itself."""
+        if self._site.approved_at is None:
+            return ""
+        return f". If the site is gone for good, `kb sites remove {self._site.site_id}` deletes what was imported of it"
 
 
 def _status(response: Response | None) -> str:

@@ -98,6 +98,24 @@ def test_a_site_without_pages_says_what_was_looked_for(kb, registered):
     assert "sitemap" in answer.err
 
 
+def test_a_site_that_died_is_ended_by_the_commands_that_are_named(kb, registered, stores):
+    kb("sites", "set", "docs", "auto_approve_pages=10")
+    assert kb("sites", "refresh", "docs").code == ExitCode.OK
+    registered.pages.clear()
+    held = kb("sites", "refresh", "docs")
+    assert held.code == ExitCode.REFUSED
+    for command in ("kb sites refresh docs --confirm-removals", "kb sites remove docs"):
+        assert command in held.err
+        assert command in kb("status").out
+    assert kb("search", "ferry", "--mode", "text").code == ExitCode.OK
+    assert kb("sites", "refresh", "docs", "--confirm-removals").code == ExitCode.OK
+    assert stores.publications.live("docs").pages == 0
+    over = kb("sites", "refresh", "docs")
+    assert over.code == ExitCode.REFUSED
+    assert "kb sites remove docs" in over.err
+    assert kb("sites", "remove", "docs", "--yes").code == ExitCode.OK
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_a_refresh_and_the_next_one_asks_for_no_page_again(kb, registered, stores, number):
     names = [f"/page-{number}" for number in range(14)]

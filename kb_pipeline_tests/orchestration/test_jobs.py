@@ -1,8 +1,11 @@
+from datetime import timedelta
+
 from dagster import MarkdownMetadataValue, UrlMetadataValue
 
 from kb_pipeline.model import PageStatus, RefreshOutcome, SiteState
 from kb_pipeline.orchestration.run_reason import why_run_failed
 from kb_pipeline.serve.search import SearchMode, search
+from kb_pipeline.stages import lifecycle
 from kb_pipeline.stages.approve import approve
 from kb_pipeline.store.usage import Allowance
 from kb_pipeline_tests.orchestration.conftest import publish_pages
@@ -138,6 +141,74 @@ def test_a_robots_txt_that_forbids_the_whole_site_is_held_once_and_then_empties_
     site.pages["/robots.txt"] = b"User-agent: *\nDisallow: /\n"
     assert failed_checks(run("refresh", "docs")) == ["removals_are_plausible"]
     assert stores.publications.live("docs").pages == 7
+    assert run("refresh", "docs").success
+    assert stores.publications.live("docs").pages == 0
+
+
+def held_by(result):
+    return [name for name, check in checks(result).items() if not check.passed and check.severity.value == "ERROR"]
+
+
+def test_a_site_that_is_gone_whole_is_held_asked_and_held_and_then_empties_itself(run, registered, site, stores):
+    registered(auto_approve_pages=10, removal_limit_pages=2)
+    run("refresh", "docs")
+    site.pages.clear()
+    assert held_by(run("refresh", "docs")) == ["discovery_found_pages"]
+    refresh = stores.refreshes.latest("docs")
+    assert refresh.outcome is RefreshOutcome.HELD
+    assert "kb sites refresh docs --confirm-removals" in refresh.reason
+    assert "kb sites remove docs" in refresh.reason
+    assert stores.sites.get("docs").next_refresh_at > stores.now() + timedelta(hours=20)
+    assert held_by(run("refresh", "docs")) == ["removals_are_plausible"]
+    assert stores.publications.live("docs").pages == 7
+    assert run("refresh", "docs").success
+    assert stores.publications.live("docs").pages == 0
+    last = run("refresh", "docs")
+    assert not last.success
+    assert "kb sites remove docs" in stores.refreshes.latest("docs").reason
+
+
+def test_a_small_site_that_is_gone_whole_is_held_once_although_no_limit_is_passed(run, registered, site, stores):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    site.pages.clear()
+    assert held_by(run("refresh", "docs")) == ["discovery_found_pages"]
+    assert stores.publications.live("docs").pages == 7
+    assert run("refresh", "docs").success
+    assert stores.publications.live("docs").pages == 0
+
+
+def test_a_site_that_was_gone_for_a_night_loses_nothing(run, registered, site, stores):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    pages = dict(site.pages)
+    site.pages.clear()
+    run("refresh", "docs")
+    site.pages.update(pages)
+    assert run("refresh", "docs").success
+    assert stores.publications.live("docs").pages == 7
+    site.pages.clear()
+    assert held_by(run("refresh", "docs")) == ["discovery_found_pages"], "what was seen once is no confirmation"
+
+
+def test_a_list_that_is_gone_takes_no_page_with_it_that_still_answers(run, registered, site, stores):
+    registered(auto_approve_pages=10)
+    run("refresh", "docs")
+    for path in ("/", "/sitemap.xml", "/apples"):
+        del site.pages[path]
+    run("refresh", "docs")
+    confirmed = run("refresh", "docs")
+    assert confirmed.success
+    assert failed_checks(confirmed) == ["discovery_found_pages"], "which goes on warning"
+    assert stores.publications.live("docs").pages == 5
+
+
+def test_an_operator_confirms_at_once_that_a_site_is_gone(run, registered, site, stores):
+    registered(auto_approve_pages=10, removal_limit_pages=2)
+    run("refresh", "docs")
+    site.pages.clear()
+    run("refresh", "docs")
+    lifecycle.confirm_removals(stores, "docs")
     assert run("refresh", "docs").success
     assert stores.publications.live("docs").pages == 0
 

@@ -255,17 +255,64 @@ def test_the_copy_of_robots_txt_serves_for_a_day(stores, settings, server):
     assert set(site.kept()) == {"/a"}
 
 
-def test_a_site_with_no_page_says_what_each_source_answered_and_keeps_what_it_has(stores, settings, server):
-    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b")
-    site = Site(stores, settings, server)
+def test_a_site_with_no_page_says_what_each_source_answered(stores, settings, server):
+    with pytest.raises(NothingDiscovered, match=r"We couldn't find this page \(404\).*/sitemap.xml: status 404") as why:
+        Site(stores, settings, server).discover()
+    assert "kb sites remove" not in str(why.value)
+    assert list(stores.pages.stream(SITE)) == []
+
+
+def published(stores, settings, server, source_type=SourceType.AUTO, path="/"):
+    """A site with a sitemap of two pages, both held."""
+    server.pages |= {"/sitemap.xml": urlset(server, "/a", "/b"), "/feed": Reply(status=404)}
+    site = Site(stores, settings, server, source_type, path)
     site.discover()
     approve(stores, settings, SITE, pages=10, by="test")
     site.publish("/a", "/b")
+    return site
+
+
+@pytest.mark.parametrize(("source_type", "path"), [(SourceType.AUTO, "/"), (SourceType.SITEMAP, "/sitemap.xml")])
+@pytest.mark.parametrize("status", [404, 410])
+def test_of_a_site_that_says_it_is_gone_the_held_pages_are_asked_for(
+    stores, settings, server, source_type, path, status
+):
+    site = published(stores, settings, server, source_type, path)
+    server.pages = {"/": Reply(status=status), "/sitemap.xml": Reply(status=status)}
+    report = site.discover()
+    assert (report.kept, report.counts["list_gone"], report.counts["asked_again"]) == (0, 1, 2)
+    assert set(site.kept()) == {"/a", "/b"}
+    assert stores.refreshes.latest(SITE).counts["list_gone"] == 1
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"/": Reply(status=503), "/sitemap.xml": Reply(status=404)},
+        {"/": Reply(status=404), "/sitemap.xml": Reply(status=503)},
+        {"/": Reply(status=404), "/sitemap.xml": Reset()},
+        {"/": Reply(status=404), "/llms.txt": Reply(status=429)},
+        {"/": Reply(status=403)},
+        {"/": Reset()},
+        {"/": redirect("http://127.0.0.2/")},
+        {"/robots.txt": Reply(status=503)},
+    ],
+)
+def test_a_site_that_only_does_not_answer_keeps_what_it_has_and_says_what_ends_it(stores, settings, server, answers):
+    site = published(stores, settings, server)
+    stores.robots_files.put(server.origin, 200, b"", stores.now() - timedelta(days=2))
     before = list(stores.pages.stream(SITE))
-    del server.pages["/sitemap.xml"]
-    with pytest.raises(NothingDiscovered, match=r"We couldn't find this page \(404\).*/sitemap.xml: status 404"):
+    server.pages = answers
+    with pytest.raises(NothingDiscovered, match="`kb sites remove docs`"):
         site.discover()
     assert list(stores.pages.stream(SITE)) == before
+
+
+def test_a_list_that_is_there_and_empty_is_not_one_that_is_gone(stores, settings, server):
+    site = published(stores, settings, server, SourceType.SITEMAP, "/sitemap.xml")
+    server.pages["/sitemap.xml"] = urlset(server)
+    with pytest.raises(NothingDiscovered, match="`kb sites remove docs`"):
+        site.discover()
 
 
 def test_pages_that_left_the_list_are_asked_again_and_a_collapse_shows(stores, settings, server):

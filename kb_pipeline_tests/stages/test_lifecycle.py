@@ -65,6 +65,17 @@ def test_held_removals_are_confirmed_in_the_next_refresh(stores, site):
     assert refresh.removals_confirmed_at is not None
 
 
+def test_held_removals_can_be_confirmed_although_a_bad_night_came_between(stores, site):
+    lifecycle.open_refresh(stores, site, RefreshKind.FULL)
+    lifecycle.hold(stores, site, reason="30 removals are held")
+    lifecycle.open_refresh(stores, site, RefreshKind.FULL)
+    lifecycle.fail(stores, site, reason="robots.txt could not be read")
+    assert lifecycle.confirm_removals(stores, site).removals_confirmed_at is not None
+    stores.refreshes.finish(site, 3, RefreshOutcome.PUBLISHED, None, stores.now())
+    with pytest.raises(RefreshError, match="nothing to confirm"):
+        lifecycle.confirm_removals(stores, site)
+
+
 def test_a_retry_asks_for_pages_whose_time_has_come_and_no_others(stores, site):
     refresh = lifecycle.open_refresh(stores, site, RefreshKind.FULL)
     now = stores.now()
