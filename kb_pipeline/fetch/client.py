@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import httpx
 
-from kb_pipeline.core.urls import resolve, without_fragment
+from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import ConnectionBroken, GuardRefused, TimedOut, TooManyRedirects
 from kb_pipeline.fetch.content_coding import ACCEPT_ENCODING, Body
 from kb_pipeline.fetch.guard import Guard
-from kb_pipeline.fetch.response import ByteLimit, Head, Response
+from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target
 from kb_pipeline.fetch.transport import GuardedTransport, wire_headers
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["ByteLimit", "Head", "HttpClient", "Response", "Turn", "Turns"]
 
 MAX_REDIRECTS: Final = 10
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_MOST_HEADERS: Final = 256
-_MOST_HEADER_BYTES: Final = 128 * 1024
 _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
 _DRAINED_BYTES: Final = 16 * 1024
@@ -135,7 +132,7 @@ class HttpClient:
         chain.seen.add((here, 0))
         while True:
             response = await self._hop(chain, here, sent, max_bytes, truncate=truncate)
-            onward = _redirect_target(response)
+            onward = redirect_target(response)
             if onward is None:
                 return response
             self._check_hop(chain, onward, max_redirects)
@@ -205,7 +202,7 @@ class HttpClient:
             if not answered:
                 turn.failed()
         try:
-            head, lines = _head(url, response)
+            head, lines = read_head(url, response)
             turn.answered(head.status, head.headers, time.monotonic() - started)
             if "set-cookie" in head.headers:
                 chain.cookies.extract_cookies(response)
@@ -243,7 +240,7 @@ class HttpClient:
     async def _body(
         self, head: Head, response: httpx.Response, max_bytes: ByteLimit, chain: _Chain, *, truncate: bool
     ) -> Body:
-        if head.status in _REDIRECTS and "location" in head.headers:
+        if head.status in REDIRECTS and "location" in head.headers:
             return await self._drain(response)
         refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
         limit = _ERROR_BODY_BYTES if refused else _limit_for(max_bytes, head)
@@ -271,35 +268,6 @@ class _NoTurn:
 
     def failed(self) -> None:
         """Nobody listens."""
-
-
-def _head(url: str, response: httpx.Response) -> tuple[Head, tuple[tuple[str, str], ...]]:
-    raw = response.headers.raw
-    if len(raw) > _MOST_HEADERS or sum(len(name) + len(value) for name, value in raw) > _MOST_HEADER_BYTES:
-        message = f"the response has {len(raw)} header lines; that is no web page's"
-        raise ConnectionBroken(message)
-    lines = tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw)
-    joined: dict[str, str] = {}
-    for name, value in lines:
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return Head(url, response.status_code, joined), lines
-
-
-def _redirect_target(response: Response) -> str | None:
-    """Where a redirect leads (RFC 9110 §10.2.2), without a fragment; None when it is none, or names no address."""
-    if response.status not in _REDIRECTS:
-        return None
-    location = next((value for name, value in response.header_list if name == "location"), None)
-    target = None if location is None else resolve(response.final_url, _octets(location))
-    return None if target is None else without_fragment(target)
-
-
-def _octets(location: str) -> str:
-    """Read a Location header as UTF-8 where it is that: raw octets over ASCII are common in the wild."""
-    try:
-        return location.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return location
 
 
 def _limit_for(max_bytes: ByteLimit, head: Head) -> Limit:
