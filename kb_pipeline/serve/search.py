@@ -6,8 +6,10 @@ import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+import structlog
+
 from kb_pipeline.embed import open_embedder
-from kb_pipeline.errors import ConfigError, NotLive
+from kb_pipeline.errors import ConfigError, NotLive, StoreUnavailable
 from kb_pipeline.model import Hit
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance import count_rows
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from kb_pipeline.settings import Settings
     from kb_pipeline.store.lance import Table
     from kb_pipeline.store.stores import Stores
+
+log = structlog.get_logger(__name__)
 
 CANDIDATES: Final = 20
 """Passages that each way of searching contributes, or four times as many as are asked for."""
@@ -80,7 +84,10 @@ def search(
     hits = [_hit(site_id, row) for row in _ranked(table, settings, live, question, mode, wanted, embedder)]
     chosen = list(_chosen(hits))[:limit]
     millis = (time.perf_counter() - started) * 1000
-    stores.queries.record(site_id, question, mode=mode, hits=len(chosen), millis=millis, now=stores.now())
+    try:
+        stores.queries.record(site_id, question, mode=mode, hits=len(chosen), millis=millis, now=stores.now())
+    except StoreUnavailable as error:  # whoever asked has an answer all the same
+        log.warning("search.not_recorded", site=site_id, error=str(error))
     return chosen
 
 

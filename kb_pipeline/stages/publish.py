@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.embed import open_embedder
-from kb_pipeline.errors import NothingToPublish, StoreError
+from kb_pipeline.errors import NothingToPublish
 from kb_pipeline.model import RefreshKind, RefreshOutcome
 from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
@@ -176,13 +176,11 @@ def _differs(stores: Stores, store: SiteStore, live: Publication | None, table: 
 
 
 def _as_published(store: SiteStore, publication: Publication | None) -> Table | None:
-    """The version that was published, or None where there is none any more: then every page counts as changed."""
+    """The version that is live. One whose table was deleted stands no more (`_what_stands`); one that cannot be read
+    raises."""
     if publication is None:
         return None
-    try:
-        return at_version(store.table(publication.table_name), publication.lance_version)
-    except StoreError:
-        return None
+    return at_version(store.table(publication.table_name), publication.lance_version)
 
 
 def _add_urls(stores: Stores, site_id: str, report: PublishReport) -> None:

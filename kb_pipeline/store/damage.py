@@ -24,21 +24,27 @@ _VECTORS_MADE_AGAIN: Final = (
     "The vectors are then made again from the chunks; until that is done search finds nothing of the site, and there is"
     " no earlier version to go back to."
 )
-_KINDS: Final = (RuntimeError, OSError, ValueError, pa.ArrowException)
+_KINDS: Final = (RuntimeError, OSError, ValueError, MemoryError, pa.ArrowException)
 _PANICS: Final = frozenset({"RustPanic", "PanicException"})
 """Made by the library when it is loaded, one of them no Exception: known by their names alone."""
 _SOURCE_LINE: Final = re.compile(r",? /\S+\.rs:\d+(?::\d+)?")
 """Where in its own source Lance met the error."""
 _OUT_OF_REACH: Final = ("No space left", "Permission denied", "Read-only file system")
-_OUR_MISTAKE: Final = "Invalid user input"
+_PASSING: Final = re.compile(
+    r"too many open files|cannot allocate memory|timed? ?out|conflict|error sending request|dns error|slow ?down"
+    r"|connection (?:reset|refused|closed|aborted)|temporarily unavailable|status code: (?:429|5\d\d)",
+    re.IGNORECASE,
+)
+"""Says nothing of the files: another writer, a busy machine, an object store out of reach."""
+_OUR_MISTAKES: Final = ("Invalid user input", "not a page id")
 _LONGEST: Final = 500
 
 
 @contextlib.contextmanager
 def readable(what: str, *, cure: str = "") -> Iterator[None]:
     """Lance reports through RuntimeError, OSError and ValueError alike, and panics over some damaged files:
-    TableUnusable with its `cure` where one is given, else StoreError; StoreUnavailable for a disk that is full or a
-    folder that is closed."""
+    TableUnusable with its `cure` where one is given, else StoreError; StoreUnavailable for a disk that is full, a
+    folder that is closed, and whatever passes by itself."""
     try:
         yield
     except BaseException as error:
@@ -48,8 +54,11 @@ def readable(what: str, *, cure: str = "") -> Iterator[None]:
         if any(sign in said for sign in _OUT_OF_REACH):
             message = f"{what} cannot be written: {said}"
             raise StoreUnavailable(message) from error
+        if isinstance(error, MemoryError) or _PASSING.search(said):
+            message = f"{what} cannot be reached just now: {said}"
+            raise StoreUnavailable(message) from error
         message = f"{what} cannot be used: {said}"
-        if not cure or _OUR_MISTAKE in said:
+        if not cure or any(sign in said for sign in _OUR_MISTAKES):
             raise StoreError(message) from error
         message = f"{message.rstrip('.?! ')}. {cure}"
         raise TableUnusable(message) from error

@@ -118,6 +118,23 @@ def test_a_panic_of_the_library_is_damage_too(panic):
         raise panic
 
 
+@pytest.mark.parametrize(
+    "passing",
+    [
+        OSError("[Errno 24] Too many open files"),
+        RuntimeError("lance error: Retryable commit conflict for version 7"),
+        OSError("Generic S3 error: error sending request for url: operation timed out"),
+        MemoryError(),
+    ],
+    ids=str,
+)
+def test_what_passes_by_itself_deletes_nothing_and_is_tried_again(passing):
+    with pytest.raises(StoreUnavailable) as told, usable(FOLDER):
+        raise passing
+    assert told.value.transient
+    assert "delete" not in str(told.value)
+
+
 def test_a_full_disk_and_a_wrong_question_are_no_damage():
     full, mistaken = OSError("No space left on device"), ValueError("lance error: Invalid user input: no column 'x'")
     with pytest.raises(StoreUnavailable, match="cannot be written"), usable(FOLDER):
