@@ -4,7 +4,8 @@ and what a check means for the refresh is said in its verdict."""
 from collections.abc import Mapping
 from typing import Final
 
-from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus, RefreshOutcome, Site
+from kb_pipeline.core.mass_removal import is_mass_removal
+from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus, RefreshOutcome
 from kb_pipeline.orchestration import assets
 from kb_pipeline.orchestration.verdicts import ERROR, WARN, Case, Verdict, page_rows, site_check
 from kb_pipeline.stages.approve import WAITS
@@ -35,7 +36,7 @@ def discovery_found_pages(case: Case) -> Verdict:
     if kept == 0:
         says = f"no page was found that may be kept; `kb sites show {site_id}` says why the others are left out"
         return Verdict(False, says, counts=counts)
-    if _is_mass(case.site, lost, before):
+    if is_mass_removal(case.site.options, lost=lost, of=before):
         says = (
             f"only {kept:,} pages were found and {before:,} the time before; if that is right,"
             f" `kb sites refresh {site_id}` believes it"
@@ -154,11 +155,6 @@ def _list_gone(site_id: str, counts: dict[str, int], *, is_believed: bool) -> Ve
         f" `kb sites refresh {site_id} --confirm-removals` now; {end}"
     )
     return Verdict(False, says, counts=counts, ends_refresh=RefreshOutcome.HELD)
-
-
-def _is_mass(site: Site, lost: int, before: int) -> bool:
-    """The same measure as for removals: more than a number of pages and more than a share, both at once."""
-    return lost > site.options.removal_limit_pages and lost > site.options.removal_limit_share * before
 
 
 ALL: Final = (
