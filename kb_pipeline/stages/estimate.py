@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.chunking import estimate_tokens
-from kb_pipeline.core.extract import extract
-from kb_pipeline.errors import BodyUnreadable, FetchError
+from kb_pipeline.errors import FetchError
 from kb_pipeline.model import Estimate
+from kb_pipeline.stages.page_reading import examined
 from kb_pipeline.store.discovery import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
@@ -85,15 +85,17 @@ async def take_sample(
 async def _tokens(client: HttpClient, hops: Hops, page: Discovered, max_bytes: int) -> tuple[int, float] | None:
     try:
         response = await client.get(page.url, max_bytes=max_bytes, on_redirect=hops, truncate=True)
-        if response.status != _OK:
-            return None
-        return await asyncio.to_thread(_count, response), response.elapsed
-    except (FetchError, BodyUnreadable):
+    except FetchError:
         return None  # a page that cannot be read says nothing of the others
+    if response.status != _OK:
+        return None
+    tokens = await asyncio.to_thread(_count, response)
+    return None if tokens is None else (tokens, response.elapsed)
 
 
-def _count(response: Response) -> int:
-    return estimate_tokens(extract(response.body, response.content_type, response.final_url).markdown)
+def _count(response: Response) -> int | None:
+    found = examined(response.body, response.content_type, response.final_url)
+    return None if isinstance(found, str) else estimate_tokens(found.text.markdown)
 
 
 def make_estimate(pages: int, sample: Sample | None, *, gap_seconds: float, connections: int) -> Estimate:

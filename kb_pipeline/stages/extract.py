@@ -14,9 +14,9 @@ import pyarrow as pa
 from kb_pipeline.core import extract as extraction
 from kb_pipeline.core.fingerprints import Recipe, fingerprint
 from kb_pipeline.core.sync import Derived
-from kb_pipeline.errors import BodyUnreadable
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
+from kb_pipeline.stages.page_reading import examined
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import count_rows, read_pages, read_rows
@@ -37,7 +37,6 @@ STEP: Final = "extract"
 BATCH_PAGES: Final = 64
 MAX_LISTED: Final = 50
 _PURGED_AT_ONCE: Final = 500
-_MAX_ERROR: Final = 500
 _READ: Final = ("page_id", "url", "content_type", "body", "content_hash", "status_code")
 _WITHOUT_MARK: Final = TEXTS_TABLE.schema.remove(TEXTS_TABLE.schema.get_field_index("mark"))
 
@@ -140,7 +139,7 @@ def derive_texts(marks: Sequence[Mark], snapshots: pa.Table, bot_token: str) -> 
     counts = {"bytes": 0, "characters": 0, "truncated": 0}
     stored = {snapshot["page_id"]: snapshot for snapshot in snapshots.to_pylist()}
     for mark in marks:
-        found = _examined(mark, stored.get(mark.key), bot_token)
+        found = _read_snapshot(mark, stored.get(mark.key), bot_token)
         if isinstance(found, str):
             errors[mark.key] = found
             continue
@@ -152,7 +151,7 @@ def derive_texts(marks: Sequence[Mark], snapshots: pa.Table, bot_token: str) -> 
     return Derived(pa.Table.from_pylist(rows, schema=_WITHOUT_MARK), errors, counts)
 
 
-def _examined(mark: Mark, snapshot: Mapping[str, Any] | None, bot_token: str) -> Extraction | str:
+def _read_snapshot(mark: Mark, snapshot: Mapping[str, Any] | None, bot_token: str) -> Extraction | str:
     """What the page says, or why it could not be read.
 
     Bodies are committed before the ledger. A fetch that was killed between the two, or a backup, leaves another body
@@ -163,18 +162,13 @@ def _examined(mark: Mark, snapshot: Mapping[str, Any] | None, bot_token: str) ->
         return "the ledger has a copy of this page, the data store has none; the next refresh asks for it again"
     if snapshot["content_hash"] != mark.fingerprint:
         return "the stored body is not the one that the ledger has; the next refresh asks for the page again"
-    try:
-        return extraction.examine(
-            snapshot["body"],
-            snapshot["content_type"],
-            snapshot["url"],
-            status=snapshot["status_code"],
-            bot_token=bot_token,
-        )
-    except BodyUnreadable as error:
-        return str(error)[:_MAX_ERROR]
-    except Exception as error:  # noqa: BLE001 - the one boundary: no page of a stranger's may stop the others
-        return f"{type(error).__name__}: {error}"[:_MAX_ERROR]
+    return examined(
+        snapshot["body"],
+        snapshot["content_type"],
+        snapshot["url"],
+        status=snapshot["status_code"],
+        bot_token=bot_token,
+    )
 
 
 def text_row(page_id: str, url: str, found: Extraction) -> dict[str, Any]:

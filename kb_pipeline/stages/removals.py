@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from kb_pipeline.core.extract import extract
-from kb_pipeline.errors import BodyUnreadable
+from kb_pipeline.core.mass_removal import is_mass_removal
+from kb_pipeline.stages.page_reading import examined
 from kb_pipeline.store.lance import read_pages
 from kb_pipeline.store.schemas import SNAPSHOTS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.model import Refresh, Site
     from kb_pipeline.store.frontier import CanonicalPair, Frontier, Removable
+    from kb_pipeline.store.lance import Table
     from kb_pipeline.store.stores import Stores
 
 log = structlog.get_logger(__name__)
@@ -42,21 +43,19 @@ def fold_canonical_duplicates(stores: Stores, frontier: Frontier, site_id: str) 
 
     The link alone is not believed: a template that names the home page on every page would cost the site.
     """
-    pairs = frontier.canonical_pairs()
+    named = frontier.canonical_pairs()
+    originals = {pair.original_id for pair in named}
+    # A page that is itself folded into a third one, or that others fold into, would make a chain.
+    pairs = list(dict.fromkeys(pair for pair in named if pair.page_id not in originals))
     if not pairs:
         return []
-    folded: list[CanonicalPair] = []
-    originals = {pair.original_id for pair in pairs}
-    for original_id, group in groupby(pairs, key=lambda pair: pair.original_id):
-        original = _shingles(stores, site_id, original_id)
-        # A page that is itself folded into a third one, or that others fold into, would make a chain.
-        folded += [
-            pair
-            for pair in group
-            if pair.page_id not in originals and _alike(original, _shingles(stores, site_id, pair.page_id))
-        ]
-    frontier.fold(folded)
-    return folded
+    pages = _StoredPages(stores.site(site_id).table(SNAPSHOTS), pairs)
+    folded: dict[str, CanonicalPair] = {}
+    for pair in pairs:
+        if _alike(pages.shingles(pair.original_id), pages.shingles(pair.page_id)):
+            folded.setdefault(pair.page_id, pair)
+    frontier.fold(list(folded.values()))
+    return list(folded.values())
 
 
 def settle_removals(stores: Stores, frontier: Frontier, site: Site, refresh: Refresh) -> Settled:
@@ -68,9 +67,8 @@ def settle_removals(stores: Stores, frontier: Frontier, site: Site, refresh: Ref
     removable = frontier.removable(same_target=MOST_REDIRECTS_TO_ONE)
     doubtful = [page for page in removable if page.suspicious and not page.was_held]
     held: list[Removable] = []
-    if refresh.removals_confirmed_at is None and _is_mass(
-        site, len(doubtful), stores.pages.count_with_copy(site.site_id)
-    ):
+    copies = stores.pages.count_with_copy(site.site_id)
+    if refresh.removals_confirmed_at is None and is_mass_removal(site.options, lost=len(doubtful), of=copies):
         held = doubtful
         log.warning("crawl.removals_held", site=site.site_id, generation=refresh.generation, pages=len(held))
     kept = {page.page_id for page in held}
@@ -82,24 +80,27 @@ def settle_removals(stores: Stores, frontier: Frontier, site: Site, refresh: Ref
     return Settled(removed, held)
 
 
-def _is_mass(site: Site, removals: int, copies: int) -> bool:
-    """Both limits passed at once (a small site may lose half its pages, a large one twenty)."""
-    options = site.options
-    return removals > options.removal_limit_pages and removals > options.removal_limit_share * copies
+class _StoredPages:
+    """The stored pages of some pairs. Each is read once, and what it says is held for as long as pairs of it are
+    left."""
 
+    def __init__(self, table: Table, pairs: Iterable[CanonicalPair]) -> None:
+        self._table = table
+        self._left = Counter(page_id for pair in pairs for page_id in (pair.page_id, pair.original_id))
+        self._held: dict[str, frozenset[tuple[str, ...]]] = {}
 
-def _shingles(stores: Stores, site_id: str, page_id: str) -> frozenset[tuple[str, ...]]:
-    """The five-word sequences of a stored page; none when it cannot be read, and so like no other page."""
-    rows = read_pages(
-        stores.site(site_id).table(SNAPSHOTS), [page_id], columns=["page_id", "url", "content_type", "body"]
-    ).to_pylist()
-    if not rows:
-        return frozenset()
-    try:
-        text = extract(rows[0]["body"], rows[0]["content_type"], rows[0]["url"])
-    except BodyUnreadable:
-        return frozenset()
-    return frozenset(_sequences(text.markdown.split()))
+    def shingles(self, page_id: str) -> frozenset[tuple[str, ...]]:
+        """The five-word sequences of a page; none when it cannot be read, and so like no other page. To be asked once
+        for each of its pairs."""
+        if page_id not in self._held:
+            self._held[page_id] = self._read(page_id)
+        self._left[page_id] -= 1
+        return self._held[page_id] if self._left[page_id] else self._held.pop(page_id)
+
+    def _read(self, page_id: str) -> frozenset[tuple[str, ...]]:
+        rows = read_pages(self._table, [page_id], columns=["page_id", "url", "content_type", "body"]).to_pylist()
+        found = examined(rows[0]["body"], rows[0]["content_type"], rows[0]["url"]) if rows else ""
+        return frozenset() if isinstance(found, str) else frozenset(_sequences(found.text.markdown.split()))
 
 
 def _sequences(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
