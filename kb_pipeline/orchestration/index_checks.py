@@ -15,7 +15,7 @@ from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.store.inspection import IndexState, live_index_state
 from kb_pipeline.store.lance import Table, count_rows
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS
-from kb_pipeline.store.vectors import VectorIntegrity, inspect_vectors
+from kb_pipeline.store.vectors import VectorIntegrity, failures_explain, inspect_vectors
 
 GOLDEN_PAGES: Final = 5
 GOLDEN_ROWS: Final = 40
@@ -41,11 +41,13 @@ def removed_pages_are_gone(case: Case) -> Verdict:
     }
     if vectors.agrees:
         return Verdict(True, f"{vectors.rows:,} vectors of {vectors.pages:,} pages, as the ledger says", counts=counts)
-    # A page that the model refused keeps the vectors it had, so that only the counts differ, and only by such pages.
-    excused = failed > 0 and not vectors.removed and not vectors.damaged
     says = _disagreement(vectors) + (f"; {failed:,} pages could not be embedded" if failed else "")
-    if excused:
-        return Verdict(False, says, WARN, counts)
+    if failed and not vectors.removed and not vectors.damaged:
+        # A page that the model refused keeps the vectors it had. It excuses its own, and none that others lack.
+        table = vectors_spec(case.embedder).name
+        if failures_explain(case.stores, site_id, table, EMBED_STEP, vectors):
+            return Verdict(False, says, WARN, counts)
+        says += ", which does not explain it"
     return Verdict(False, says, counts=counts, rows=_vector_rows(case, vectors))
 
 

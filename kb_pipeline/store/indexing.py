@@ -20,6 +20,7 @@ _MARK_LIVE: Final = named("indexing_mark_live")
 _REFRESH_TO_END: Final = named("indexing_refresh_to_end")
 _GENERATION: Final = named("indexing_generation")
 _EXPECTED: Final = named("indexing_expected")
+_EXPECTED_OF_FAILED: Final = named("indexing_expected_of_failed")
 _EXPECTED_PAGES: Final = named("indexing_expected_pages")
 _REMOVED: Final = named("indexing_removed")
 
@@ -72,6 +73,10 @@ class Indexing:
     def expected(self, site_id: str) -> Expected:
         """What the ledger says the index holds."""
         return self._database.require(_EXPECTED, Expected, site_id=site_id)
+
+    def expected_of_failed(self, site_id: str, step: str) -> Expected:
+        """That part of `expected` that belongs to pages that the step could not do."""
+        return self._database.require(_EXPECTED_OF_FAILED, Expected, site_id=site_id, step=step)
 
     def expected_pages(self, site_id: str) -> Iterator[Mark]:
         """Pages that the ledger says have chunks, ascending; without fingerprints."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.sync import Mark
 from kb_pipeline.store.indexing import Indexing
-from kb_pipeline.store.lance import count_rows
+from kb_pipeline.store.lance import count_rows, read_pages
 from kb_pipeline.store.lance_marks import DAMAGED, page_marks
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LIVE_TAG: Final = "live"
 MOST_LISTED: Final = 50
+_AT_ONCE: Final = 500
 _END: Final = Mark("\uffff", "")
 
 
@@ -77,6 +79,21 @@ def inspect_vectors(stores: Stores, site_id: str, table_name: str) -> VectorInte
         damaged=len(damaged),
         damaged_pages=tuple(damaged[:MOST_LISTED]),
     )
+
+
+def failures_explain(stores: Stores, site_id: str, table_name: str, step: str, vectors: VectorIntegrity) -> bool:
+    """Whether the counts agree once the pages that `step` could not do are left out of both: such a page keeps the
+    vectors it had, or has none. Raises StoreError when the table cannot be read."""
+    table = stores.site(site_id).table(table_name)
+    failed = stores.failures.stream(site_id, step)
+    pages = rows = 0
+    while page_ids := [failure.key for failure in islice(failed, _AT_ONCE)]:
+        held = read_pages(table, page_ids, columns=["page_id"])["page_id"]
+        pages += len(held.unique())
+        rows += len(held)
+    wanted, failing = vectors.expected, Indexing(stores.database).expected_of_failed(site_id, step)
+    others = (wanted.pages - failing.pages, wanted.chunks - failing.chunks)
+    return (vectors.pages - pages, vectors.rows - rows) == others
 
 
 def page_changes(before: Table | None, after: Table) -> Iterator[PageChange]:

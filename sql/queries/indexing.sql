@@ -23,6 +23,12 @@ SELECT coalesce(max(generation), 0) FROM refreshes WHERE site_id = %(site_id)s A
 SELECT count(*) AS pages, coalesce(sum(chunk_count), 0)::bigint AS chunks
 FROM pages WHERE site_id = %(site_id)s AND chunk_count > 0 AND removed_generation IS NULL;
 
+-- Of that, what belongs to pages that a step could not do.
+-- name: indexing_expected_of_failed
+SELECT count(*) AS pages, coalesce(sum(p.chunk_count), 0)::bigint AS chunks
+FROM pages p JOIN failures f ON f.site_id = p.site_id AND f.key = p.page_id AND f.step = %(step)s
+WHERE p.site_id = %(site_id)s AND p.chunk_count > 0 AND p.removed_generation IS NULL;
+
 -- name: indexing_expected_pages
 SELECT page_id AS key, '' AS fingerprint
 FROM pages WHERE site_id = %(site_id)s AND chunk_count > 0 AND removed_generation IS NULL ORDER BY page_id;
