@@ -7,6 +7,7 @@ from dagster import AssetSelection
 
 from kb_pipeline.orchestration import assets
 from kb_pipeline.orchestration.partitions import sites
+from kb_pipeline.orchestration.stage_run import interrupts_end_the_step
 from kb_pipeline.settings import Settings
 from kb_pipeline.stages.remove import remove_site as remove_data
 from kb_pipeline.store.stores import Stores
@@ -39,7 +40,8 @@ def delete_data(
 ) -> None:
     """Delete what is stored of the site, in Lance and then in PostgreSQL. Its partition goes with the next tick
     of `site_registry`."""
-    remove_data(stores, settings, context.partition_key, run_id=context.run.run_id)
+    with interrupts_end_the_step():
+        remove_data(stores, settings, context.partition_key, run_id=context.run.run_id)
 
 
 @dg.job(partitions_def=sites, description="Deletes a site that is being removed, with all its data.")

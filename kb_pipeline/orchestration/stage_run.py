@@ -36,7 +36,7 @@ def run_stage(
     """
     site_id = context.partition_key
     began = time.monotonic()
-    with permanent_errors_end_the_refresh(stores, site_id):
+    with interrupts_end_the_step(), permanent_errors_end_the_refresh(stores, site_id):
         report = stage(
             stores,
             settings,
@@ -72,6 +72,17 @@ def with_embedder(stage: Callable[..., StageReport], opener: EmbedderOpener) -> 
         return stage(stores, settings, site_id, embedder=opener(settings), **options)
 
     return run
+
+
+@contextlib.contextmanager
+def interrupts_end_the_step() -> Iterator[None]:
+    """Ends the step without a retry when somebody terminates its run, or stops what it runs in. Dagster takes an
+    interrupt for one more error that a retry policy may cure, and starts the step again."""
+    try:
+        yield
+    except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt) as interrupt:
+        message = "interrupted: its run was terminated, or what it ran in was stopped; the next run goes on from here"
+        raise dg.Failure(message, allow_retries=False) from interrupt
 
 
 @contextlib.contextmanager

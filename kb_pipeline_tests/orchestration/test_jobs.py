@@ -1,13 +1,15 @@
 from datetime import timedelta
 
-from dagster import MarkdownMetadataValue, UrlMetadataValue
+from dagster import DagsterExecutionInterruptedError, MarkdownMetadataValue, UrlMetadataValue
 
+from kb_pipeline.definitions import build_definitions
 from kb_pipeline.model import PageStatus, RefreshOutcome, SiteState
 from kb_pipeline.orchestration.run_reason import why_run_failed
 from kb_pipeline.serve.search import SearchMode, search
 from kb_pipeline.stages import lifecycle
 from kb_pipeline.stages.approve import approve
 from kb_pipeline.store.usage import Allowance
+from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.orchestration.conftest import publish_pages
 from kb_pipeline_tests.sites.replies import Reply, page, prose
 
@@ -50,6 +52,27 @@ def test_what_takes_its_time_is_said_in_the_log_of_the_run(run, registered, inst
     result = run("refresh", "docs")
     lines = [entry.user_message for entry in instance.all_logs(result.run_id)]
     assert "loading the embedding model …" in lines
+
+
+class InterruptedEmbedder(HashEmbedder):
+    """As if the run was terminated while it embeds."""
+
+    def embed(self, _texts):
+        raise DagsterExecutionInterruptedError
+
+
+def test_a_run_that_is_interrupted_ends_and_does_not_start_its_step_again(instance, settings, registered, stores, run):
+    registered(auto_approve_pages=10)
+    interrupted = build_definitions(settings, lambda _settings: InterruptedEmbedder())
+    instance.add_dynamic_partitions("sites", ["docs"])
+    result = interrupted.resolve_job_def("refresh").execute_in_process(
+        partition_key="docs", instance=instance, raise_on_error=False
+    )
+    assert not result.success
+    assert [event for event in result.all_events if event.event_type_value == "STEP_UP_FOR_RETRY"] == []
+    assert "interrupted" in why_run_failed(instance, result.run_id)
+    assert stores.refreshes.open("docs") is not None, "the next run goes on from there"
+    assert run("refresh", "docs").success
 
 
 def test_discovery_fetches_nothing_and_tells_how_to_approve(run, registered, stores, instance):
