@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import socket
-import threading
 import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
@@ -17,10 +15,13 @@ from rich.markup import escape
 
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.cli.helping import examples
+from kb_pipeline.cli.stopping import Farewell, StopSignals, stop_signals
 from kb_pipeline.errors import ConfigError
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from kb_pipeline.cli.app import App
     from kb_pipeline.cli.child_processes import Child
@@ -39,58 +40,67 @@ def up(app: App, host: str, port: int) -> int:
 
     The UI has no login: on any --host but this machine's own, put one in front of it.
     """
-    refuse_taken_port(host, port)
-    output = app.output
+    from kb_pipeline.cli.guardian import guarded, only_one_up  # noqa: PLC0415 - the rest is not needed for `--help`
+
+    note = app.output.note
     with ExitStack() as stack:
-        stop = stack.enter_context(stop_signals())
-        output.note("Starting PostgreSQL …")
+        lock = stack.enter_context(only_one_up(_data_dir(app), note))
+        signals = stack.enter_context(stop_signals())
+        refuse_taken_port(host, port)
+        note("Starting PostgreSQL …")
         stores = stack.enter_context(app.stores())
+        stack.enter_context(guarded(app.settings, lock))
         demo = stack.enter_context(demo_site_served(app, stores))
-        children = start_children(app, stack, host, port)
-        if wait_until_ready(children, host, port, stop):
-            address = f"http://{_shown_host(host)}:{port}"
-            output.say(f"[bold green]The UI is at {address}[/bold green]   Ctrl-C stops everything.")
-            if demo:
-                output.say(f"The demo site is served at {demo}, so that it can be refreshed from the UI.")
-        ended = watch(children, stop)
-        output.note("Stopping …")
+        ended = _run_children(app, signals, host, port, demo)
+        if not app.settings.postgres_url:
+            note("Stopping PostgreSQL …")
     if ended is None:
-        output.note("Everything has stopped.")
+        note("Everything has stopped.")
         return ExitCode.OK
-    output.note(f"The {ended.name} ended by itself (code {ended.code}); the end of {ended.log}:")
-    output.note(escape(ended.last_words()))
+    note(f"The {ended.name} ended by itself (code {ended.code}); the end of {ended.log}:")
+    note(escape(ended.last_words()))
     return ExitCode.UNEXPECTED
 
 
-def start_children(app: App, stack: ExitStack, host: str, port: int) -> list[Child]:
-    """The webserver and the daemon, each to be ended with the stack."""
-    from kb_pipeline.cli.child_processes import Child  # noqa: PLC0415 - the rest is not needed for `--help`
+def _run_children(app: App, signals: StopSignals, host: str, port: int, demo: str | None) -> Child | None:
+    """Run the UI and the daemon until somebody stops us (None), or until one of them ends by itself (that one)."""
+    from kb_pipeline.cli.child_processes import ended_together  # noqa: PLC0415 - the rest is not needed for `--help`
+
+    farewell = Farewell(app.output, signals)
+    with ended_together(hurry=farewell.in_a_hurry, tell=farewell.say_who_is_left) as children:
+        start_children(app, children, host, port)
+        if wait_until_ready(children, host, port, signals.stop):
+            address = f"http://{_shown_host(host)}:{port}"
+            app.output.say(f"[bold green]The UI is at {address}[/bold green]   Ctrl-C stops everything.")
+            if demo:
+                app.output.say(f"The demo site is served at {demo}, so that it can be refreshed from the UI.")
+        elif not signals.stop.is_set():
+            app.output.note(f"The UI does not answer yet; {_data_dir(app) / 'logs'} may say why.")
+        ended = watch(children, signals.stop)
+        farewell.begin()
+    return ended
+
+
+def start_children(app: App, children: list[Child], host: str, port: int) -> None:
+    """Start the webserver and the daemon, into the list."""
+    from kb_pipeline.cli.child_processes import MARK, Child  # noqa: PLC0415 - the rest is not needed for `--help`
     from kb_pipeline.orchestration.instance import prepare_instance, project_file  # noqa: PLC0415 - loads Dagster
 
-    settings = app.settings
-    environment = os.environ | prepare_instance(settings) | {"KB_ALLOW_PRIVATE": ",".join(settings.allow_private)}
-    logs = settings.data_dir.expanduser().resolve() / "logs"
-    workspace = str(project_file("workspace.yaml"))
+    settings, logs = app.settings, _data_dir(app) / "logs"
     app.output.note(f"Starting the Dagster UI and its daemon; their log lines are in {logs} …")
+    environment = os.environ | prepare_instance(settings)
+    environment |= {"KB_ALLOW_PRIVATE": ",".join(settings.allow_private), MARK: str(_data_dir(app))}
+    workspace = str(project_file("workspace.yaml"))
     commands = {
         "webserver": ["-m", "dagster_webserver", "-h", host, "-p", str(port), "-w", workspace],
         "daemon": ["-m", "dagster._daemon", "run", "-w", workspace],
     }
-    return [stack.enter_context(Child(name, command, environment, logs)) for name, command in commands.items()]
+    for name, command in commands.items():
+        children.append(Child(name, command, environment, logs))
 
 
-@contextmanager
-def stop_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C, SIGTERM and a closed terminal set, in place of what they do otherwise: a second Ctrl-C
-    must not cut the clean-up short."""
-    stop = threading.Event()
-    names = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {name: signal.signal(name, lambda *_: stop.set()) for name in names}
-    try:
-        yield stop
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
+def _data_dir(app: App) -> Path:
+    return app.settings.data_dir.expanduser().resolve()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -13,7 +14,9 @@ import httpx
 import psutil
 import pytest
 
+from kb_pipeline.cli import stopping
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.stopping import stop_signals
 from kb_pipeline.cli.up import refuse_taken_port
 from kb_pipeline.errors import ConfigError
 
@@ -40,27 +43,33 @@ def processes_of(data_dir) -> list[str]:
     return found
 
 
-@pytest.fixture
-def running(tmp_path):
-    """`kb up` on a data directory of its own, with the embedded server, once the UI answers."""
-    data_dir, port = tmp_path / "kb", free_port()
+@contextlib.contextmanager
+def kb_up(data_dir, port, log):
+    """`kb up` on the data directory, with the embedded server, once the UI answers."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "DAGSTER"))}
-    log = (tmp_path / "up.log").open("w+")
-    process = subprocess.Popen(
-        [sys.executable, "-c", KB_UP, "up", "--port", str(port)],
-        env=environment | {"KB_DATA_DIR": str(data_dir)},
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with log.open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-c", KB_UP, "up", "--port", str(port)],
+            env=environment | {"KB_DATA_DIR": str(data_dir)},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     try:
-        wait_until(lambda: "The UI is at" in (tmp_path / "up.log").read_text() or process.poll() is not None)
-        assert process.poll() is None, (tmp_path / "up.log").read_text()
-        yield process, data_dir, f"http://127.0.0.1:{port}"
+        wait_until(lambda: "The UI is at" in log.read_text() or process.poll() is not None)
+        assert process.poll() is None, log.read_text()
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(90)
-        log.close()
+
+
+@pytest.fixture
+def running(tmp_path):
+    """`kb up` on a data directory of its own."""
+    data_dir, port = tmp_path / "kb", free_port()
+    with kb_up(data_dir, port, tmp_path / "up.log") as process:
+        yield process, data_dir, f"http://127.0.0.1:{port}"
 
 
 def wait_until(ready, seconds: float = 120) -> None:
@@ -81,6 +90,45 @@ def test_a_signal_stops_everything_and_leaves_no_process_behind(running, number)
     process.send_signal(number)  # an impatient second one must not cut the clean-up short
     assert process.wait(90) == ExitCode.OK
     assert processes_of(data_dir) == []
+
+
+def test_what_a_killed_kb_up_has_started_ends_with_it(running):
+    process, data_dir, _ = running
+    process.kill()
+    process.wait()
+    wait_until(lambda: processes_of(data_dir) == [], 60)
+
+
+def test_the_next_kb_up_ends_what_a_killed_one_and_its_guardian_have_left(running, tmp_path):
+    process, data_dir, address = running
+    [guardian] = [found for found in psutil.Process(process.pid).children() if "guardian" in " ".join(found.cmdline())]
+    process.kill()
+    guardian.kill()
+    process.wait()
+    assert "dagster_webserver" in " ".join(processes_of(data_dir))
+    with kb_up(data_dir, int(address.rpartition(":")[2]), tmp_path / "again.log"):
+        assert "that an earlier `kb up` has left behind" in (tmp_path / "again.log").read_text()
+        assert httpx.post(f"{address}/graphql", json={"query": "{ version }"}, timeout=60).is_success
+    assert processes_of(data_dir) == []
+
+
+def test_a_second_kb_up_on_one_data_directory_is_refused(running, call, monkeypatch):
+    process, data_dir, _ = running
+    monkeypatch.setenv("KB_DATA_DIR", str(data_dir))
+    answer = call("up", "--port", str(free_port()))
+    assert answer.code == ExitCode.USAGE
+    assert f"runs already on {data_dir} (process {process.pid})" in answer.err
+
+
+def test_a_second_signal_that_comes_at_once_is_the_same_one_and_a_later_one_is_impatience(monkeypatch):
+    monkeypatch.setattr(stopping, "IMPATIENT_AFTER", 0.3)
+    with stop_signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGHUP)
+        assert (signals.stop.is_set(), signals.at_once.is_set()) == (True, False)
+        time.sleep(0.3)
+        signal.raise_signal(signal.SIGINT)
+        assert signals.at_once.is_set()
 
 
 def test_a_port_that_is_taken_is_said_before_anything_is_started():
