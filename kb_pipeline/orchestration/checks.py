@@ -1,7 +1,6 @@
 """The checks on what was discovered, fetched and extracted. Each looks at one site; the numbers come from the store,
 and what a check means for the refresh is said in its verdict."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from kb_pipeline.core.mass_removal import is_mass_removal
@@ -21,7 +20,8 @@ def discovery_found_pages(case: Case) -> Verdict:
     refresh = case.refresh
     if refresh is None:
         return Verdict(False, "nothing was discovered yet")
-    earlier = _counts_before(case, refresh.generation)
+    listed_before = case.stores.refreshes.listed_before(case.site.site_id, refresh.generation)
+    earlier = listed_before.counts if listed_before else {}
     kept, before = refresh.counts.get("kept", 0), earlier.get("kept", 0)
     # Forbidden pages are still on the list. What becomes of their copies is `removals_are_plausible`'s to say.
     forbidden = refresh.counts.get("forbidden", 0)
@@ -136,12 +136,6 @@ def _any_fetched_now(case: Case, errors: TextFindings) -> bool:
 
 def _text_rows(findings: TextFindings) -> list[tuple[object, ...]]:
     return [(text.url, text.page_state, f"{text.characters:,} characters") for text in findings.listed]
-
-
-def _counts_before(case: Case, generation: int) -> Mapping[str, int]:
-    """What the last refresh before that had a list found; a retry, or a bad night, discovers nothing."""
-    earlier = [r for r in case.stores.refreshes.recent(case.site.site_id) if r.generation < generation]
-    return next((r.counts for r in earlier if "kept" in r.counts), {})
 
 
 def _list_gone(site_id: str, counts: dict[str, int], *, is_believed: bool) -> Verdict:

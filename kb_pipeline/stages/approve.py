@@ -64,7 +64,7 @@ def grant(stores: Stores, site: Site, generation: int, estimate: Estimate, most:
 
 def _approve_for_later(stores: Stores, site: Site, most: int, by: str) -> Estimate:
     """Change the cap of a site between two refreshes: the next one takes it up."""
-    latest = stores.refreshes.latest(site.site_id)
+    latest = stores.refreshes.latest_estimated(site.site_id)
     if latest is None or latest.estimate is None or site.approved_at is None:
         raise NothingDiscovered(_no_estimate(site.site_id))
     stores.sites.approve(site.site_id, pages=most, by=by, now=stores.now())

@@ -265,7 +265,6 @@ def _report_of(stores: Stores, site_id: str, refresh: Refresh) -> DiscoveryRepor
 
 
 def _previous_kept(stores: Stores, refresh: Refresh) -> int:
-    """What the full refresh before kept; 0 for the first one. A retry discovers nothing."""
-    earlier = stores.refreshes.recent(refresh.site_id)
-    before = (other for other in earlier if other.generation < refresh.generation and "kept" in other.counts)
-    return next((other.counts["kept"] for other in before), 0)
+    """What the refresh before that read the list kept; 0 for the first one."""
+    before = stores.refreshes.listed_before(refresh.site_id, refresh.generation)
+    return before.counts["kept"] if before else 0

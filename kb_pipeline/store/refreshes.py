@@ -20,6 +20,9 @@ _OPEN: Final = named("refreshes_open")
 _GET: Final = named("refreshes_get")
 _LATEST: Final = named("refreshes_latest")
 _LIST: Final = named("refreshes_list")
+_LISTED_BEFORE: Final = named("refreshes_listed_before")
+_LATEST_ESTIMATED: Final = named("refreshes_latest_estimated")
+_IS_HELD: Final = named("refreshes_is_held")
 _START: Final = named("refreshes_start")
 _RESUME: Final = named("refreshes_resume")
 _SET_ESTIMATE: Final = named("refreshes_set_estimate")
@@ -54,6 +57,18 @@ class Refreshes:
     def recent(self, site_id: str, most: int = 20) -> list[Refresh]:
         """The newest first."""
         return self._database.all(_LIST, Refresh, site_id=site_id, most=most)
+
+    def listed_before(self, site_id: str, generation: int) -> Refresh | None:
+        """The newest refresh before this one that read the site's list, however many retries came since, or None."""
+        return self._database.one(_LISTED_BEFORE, Refresh, site_id=site_id, generation=generation)
+
+    def latest_estimated(self, site_id: str) -> Refresh | None:
+        """The newest refresh with an estimate, open or ended, or None."""
+        return self._database.one(_LATEST_ESTIMATED, Refresh, site_id=site_id)
+
+    def is_held(self, site_id: str) -> bool:
+        """Whether a full refresh was held, and no full one was published since."""
+        return self._database.require(_IS_HELD, bool, site_id=site_id)
 
     def start_or_resume(self, site_id: str, kind: RefreshKind, run_id: str | None, now: datetime) -> Refresh:
         """Open the next generation; when one is open already, that one, of whatever kind, with this run's id."""
@@ -93,9 +108,9 @@ class Refreshes:
         """Record how many removals wait to be confirmed; 0 when none does any more."""
         self._database.execute(_HOLD_REMOVALS, site_id=site_id, generation=generation, held=held)
 
-    def confirm_removals(self, site_id: str, generation: int, now: datetime) -> None:
-        """The operator lets the held removals through."""
-        self._database.execute(_CONFIRM_REMOVALS, site_id=site_id, generation=generation, now=now)
+    def confirm_removals(self, site_id: str, generation: int, now: datetime) -> bool:
+        """The operator lets the held removals through; False when the refresh has ended."""
+        return self._database.execute(_CONFIRM_REMOVALS, site_id=site_id, generation=generation, now=now) > 0
 
     def finish(self, site_id: str, generation: int, outcome: RefreshOutcome, reason: str | None, now: datetime) -> bool:
         """End the refresh; False when it had ended before."""

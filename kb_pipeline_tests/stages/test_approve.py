@@ -112,6 +112,18 @@ def test_between_refreshes_an_approval_changes_the_number_for_the_next_one(store
     assert stores.sites.get(site).approved_pages == 50
 
 
+def test_retries_and_bad_nights_take_no_estimate_from_an_approval_between_refreshes(stores, settings, site):
+    approve(stores, settings, site, pages=3, by="test")
+    stores.refreshes.finish(site, 1, RefreshOutcome.PUBLISHED, None, stores.now())
+    for kind in (RefreshKind.FULL, RefreshKind.RETRY, RefreshKind.RETRY):
+        refresh = stores.refreshes.start_or_resume(site, kind, None, stores.now())
+        if kind is RefreshKind.RETRY:
+            assert approve(stores, settings, site, pages=40, by="test").pages == 3
+        stores.refreshes.finish(site, refresh.generation, RefreshOutcome.FAILED, None, stores.now())
+        assert approve(stores, settings, site, pages=50, by="test").pages == 3
+    assert stores.sites.get(site).approved_pages == 50
+
+
 def test_an_estimate_has_a_range_that_the_sample_justifies():
     sure = make_estimate(100, Sample(5, 1_000, 50, 0.2), gap_seconds=1, connections=6)
     vague = make_estimate(100, Sample(5, 1_000, 900, 0.2), gap_seconds=0, connections=4)

@@ -686,6 +686,17 @@ def test_a_retry_left_open_becomes_part_of_a_full_refresh(stores, settings, serv
     assert stores.refreshes.open(SITE).kind is RefreshKind.FULL
 
 
+def test_what_the_list_had_before_is_known_after_any_number_of_retries(stores, settings, server):
+    server.pages["/sitemap.xml"] = urlset(server, "/a", "/b", "/c")
+    site = Site(stores, settings, server)
+    site.discover()
+    stores.refreshes.finish(SITE, 1, "published", None, stores.now())
+    for _ in range(20):
+        retry = start_retry(stores, SITE)
+        stores.refreshes.finish(SITE, retry.generation, "published", None, stores.now())
+    assert site.discover().previous_kept == 3
+
+
 def test_two_discoveries_of_one_site_cannot_both_run(stores, settings, server):
     site = Site(stores, settings, server)
     with stores.site_lock(SITE, "another"), pytest.raises(SiteBusy):

@@ -12,6 +12,24 @@ SELECT * FROM refreshes WHERE site_id = %(site_id)s ORDER BY generation DESC LIM
 -- name: refreshes_list
 SELECT * FROM refreshes WHERE site_id = %(site_id)s ORDER BY generation DESC LIMIT %(most)s;
 
+-- The refresh before that read the site's list. A retry reads none, and any number of them may lie between.
+-- name: refreshes_listed_before
+SELECT * FROM refreshes
+WHERE site_id = %(site_id)s AND generation < %(generation)s AND counts ? 'kept'
+ORDER BY generation DESC LIMIT 1;
+
+-- The newest refresh of which somebody knows what it costs. A retry, or a night without a list, has no estimate.
+-- name: refreshes_latest_estimated
+SELECT * FROM refreshes WHERE site_id = %(site_id)s AND estimate IS NOT NULL ORDER BY generation DESC LIMIT 1;
+
+-- Whether a full refresh was held and none was published since. What a retry publishes settles nothing.
+-- name: refreshes_is_held
+SELECT EXISTS (
+    SELECT FROM refreshes h
+    WHERE h.site_id = %(site_id)s AND h.kind = 'full' AND h.outcome = 'held'
+      AND h.generation > coalesce((SELECT max(p.generation) FROM refreshes p
+                                   WHERE p.site_id = %(site_id)s AND p.kind = 'full' AND p.outcome = 'published'), 0));
+
 -- Gives no row when one is open already, or was opened at the same moment.
 -- name: refreshes_start
 INSERT INTO refreshes (site_id, generation, kind, started_at, run_id)
@@ -53,7 +71,8 @@ WHERE site_id = %(site_id)s AND generation = %(generation)s;
 UPDATE refreshes SET held_removals = %(held)s WHERE site_id = %(site_id)s AND generation = %(generation)s;
 
 -- name: refreshes_confirm_removals
-UPDATE refreshes SET removals_confirmed_at = %(now)s WHERE site_id = %(site_id)s AND generation = %(generation)s;
+UPDATE refreshes SET removals_confirmed_at = %(now)s
+WHERE site_id = %(site_id)s AND generation = %(generation)s AND finished_at IS NULL;
 
 -- name: refreshes_finish
 UPDATE refreshes SET finished_at = %(now)s, outcome = %(outcome)s, reason = %(reason)s
