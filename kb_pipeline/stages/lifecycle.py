@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.errors import RefreshError
 from kb_pipeline.model import RefreshKind, RefreshOutcome
 from kb_pipeline.stages.rejudge import leave_out_unwanted
 from kb_pipeline.store.discovery import DiscoveryLedger
+from kb_pipeline.store.reports import Reports
 
 if TYPE_CHECKING:
     from kb_pipeline.model import Refresh
@@ -35,12 +35,16 @@ def open_refresh(stores: Stores, site_id: str, kind: RefreshKind, run_id: str | 
 
 def start_retry(stores: Stores, site_id: str, run_id: str | None = None) -> Refresh:
     """Open a refresh that asks only for the pages whose retry time has come. An open refresh is resumed instead,
-    with the pages it asked for. Its pages were approved with the site."""
-    with stores.database.transaction():
+    with the pages it asked for. Its pages were approved with the site.
+
+    Raises SiteBusy, SiteNotFound, StoreError.
+    """
+    with stores.site_lock(site_id, f"retry {run_id or ''}".strip()), stores.database.transaction():
+        site = stores.sites.get(site_id)
         refresh = open_refresh(stores, site_id, RefreshKind.RETRY, run_id)
         if refresh.kind is RefreshKind.RETRY:
             ledger, now = DiscoveryLedger(stores.database, site_id), stores.now()
-            leave_out_unwanted(ledger, stores.sites.get(site_id), ledger.retries(refresh.generation, now))
+            leave_out_unwanted(ledger, site, ledger.retries(refresh.generation, now))
             ledger.want_retries(refresh.generation, now)
     return refresh
 
@@ -51,25 +55,32 @@ def hold(stores: Stores, site_id: str, *, reason: str) -> None:
 
 
 def fail(stores: Stores, site_id: str, *, reason: str) -> None:
-    """End the open refresh as failed. The next one comes after an hour, then two, and so on up to the site's
-    interval."""
+    """End the open refresh as failed. After a full one the next comes after an hour, then two, and so on up to the
+    site's interval; a retry moves no full refresh."""
     _end(stores, site_id, RefreshOutcome.FAILED, reason)
 
 
 def confirm_removals(stores: Stores, site_id: str) -> Refresh:
-    """Let the removals through that a refresh since the last published one held; takes effect in the open refresh,
-    or in a new one.
+    """Let the removals through that are held, page by page or with the site's whole list; takes effect in the open
+    refresh, even while its run goes on, or in a new one.
 
-    Raises RefreshError when no removal is held.
+    Raises RefreshError when no removal is held, SiteBusy, StoreError.
     """
-    unpublished = takewhile(lambda r: r.outcome is not RefreshOutcome.PUBLISHED, stores.refreshes.recent(site_id))
-    if not any(refresh.held_removals or refresh.outcome is RefreshOutcome.HELD for refresh in unpublished):
+    if not (Reports(stores.database).held_removals(site_id, most=1) or stores.refreshes.is_held(site_id)):
         message = f"no removals of site {site_id!r} are held: there is nothing to confirm"
         raise RefreshError(message)
-    with stores.database.transaction():
-        refresh = open_refresh(stores, site_id, RefreshKind.FULL)
-        stores.refreshes.confirm_removals(site_id, refresh.generation, stores.now())
+    refresh = stores.refreshes.open(site_id)
+    # A run that has the lock reads the confirmation when it settles the removals. Only to open a refresh, or to make
+    # one of a retry, must nobody be writing.
+    if refresh is None or refresh.kind is not RefreshKind.FULL or not _confirm(stores, refresh):
+        with stores.site_lock(site_id, "confirm removals"), stores.database.transaction():
+            refresh = open_refresh(stores, site_id, RefreshKind.FULL)
+            _confirm(stores, refresh)
     return stores.refreshes.get(site_id, refresh.generation) or refresh
+
+
+def _confirm(stores: Stores, refresh: Refresh) -> bool:
+    return stores.refreshes.confirm_removals(refresh.site_id, refresh.generation, stores.now())
 
 
 def _end(stores: Stores, site_id: str, outcome: RefreshOutcome, reason: str) -> None:
@@ -80,8 +91,9 @@ def _end(stores: Stores, site_id: str, outcome: RefreshOutcome, reason: str) -> 
     with stores.database.transaction():
         stores.refreshes.finish(site_id, refresh.generation, outcome, reason, now)
         stores.sites.note_error(site_id, reason, now)
-        wait = _wait(stores, site_id, outcome) * (1 + random.uniform(0, JITTER))  # noqa: S311 - spreads load
-        stores.sites.schedule(site_id, now + wait)
+        if refresh.kind is RefreshKind.FULL:
+            wait = _wait(stores, site_id, outcome) * (1 + random.uniform(0, JITTER))  # noqa: S311 - spreads load
+            stores.sites.schedule(site_id, now + wait)
 
 
 def _wait(stores: Stores, site_id: str, outcome: RefreshOutcome) -> timedelta:

@@ -191,5 +191,5 @@ class DiscoveryLedger:
         return self._database.execute(_WANT_RETRIES, site_id=self._site_id, generation=generation, now=now)
 
     def failures_in_a_row(self) -> int:
-        """How many refreshes have failed since one was published or held."""
+        """How many full refreshes have failed since one was published or held."""
         return self._database.require(_FAILURES, int, site_id=self._site_id)

@@ -148,9 +148,10 @@ UPDATE pages SET wanted_generation = %(generation)s, attempts = 0, retry_at = NU
 WHERE site_id = %(site_id)s AND state IN ('unreachable', 'deferred') AND retry_at <= %(now)s
   AND wanted_generation < %(generation)s;
 
--- How many refreshes in a row have failed, counted from the last one.
+-- How many full refreshes in a row have failed, counted from the last one. What a retry comes to says nothing of them.
 -- name: discovery_failures_in_a_row
 SELECT count(*) FROM refreshes r
-WHERE r.site_id = %(site_id)s AND r.outcome = 'failed'
+WHERE r.site_id = %(site_id)s AND r.kind = 'full' AND r.outcome = 'failed'
   AND r.generation > coalesce((SELECT max(o.generation) FROM refreshes o
-                               WHERE o.site_id = %(site_id)s AND o.outcome IN ('published', 'held')), 0);
+                               WHERE o.site_id = %(site_id)s AND o.kind = 'full'
+                                 AND o.outcome IN ('published', 'held')), 0);
