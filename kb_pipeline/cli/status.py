@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 from rich.markup import escape
@@ -80,10 +80,22 @@ def needs_somebody(line: SiteLine) -> str | None:
         return f"{line.refresh_reason}: kb sites approve {line.site_id} --pages N, for as many as fit"
     if line.state is SiteState.AWAITING_APPROVAL or (line.refresh_outcome is None and line.refresh_reason):
         return f"waits for approval: kb sites estimate {line.site_id}, then kb sites approve {line.site_id}"
-    if line.refresh_outcome is RefreshOutcome.HELD:
-        return f"refresh {line.generation} is held: {line.refresh_reason}"
-    if line.refresh_outcome is RefreshOutcome.FAILED:
-        return f"refresh {line.generation} failed: {line.refresh_reason}"
-    if line.last_error:
-        return line.last_error
-    return None
+    return "; ".join(_ended_badly(line)) or line.last_error or None
+
+
+def _ended_badly(line: SiteLine) -> list[str]:
+    """What the newest full refresh, and a retry after it, left behind. An open full refresh settles it itself."""
+    if line.full_generation is not None and line.full_outcome is None:
+        return []
+    ended = {
+        line.full_generation: (line.full_outcome, line.full_reason),
+        line.generation: (line.refresh_outcome, line.refresh_reason),
+    }
+    said = [f"refresh {n} {_ENDED[outcome]}: {reason}" for n, (outcome, reason) in ended.items() if outcome in _ENDED]
+    if line.held_removals and RefreshOutcome.HELD not in (line.full_outcome, line.refresh_outcome):
+        confirm = f"kb sites refresh {line.site_id} --confirm-removals"
+        said.append(f"removals held until the next refresh finds the same: {line.held_removals:,} (or {confirm})")
+    return said
+
+
+_ENDED: Final = {RefreshOutcome.HELD: "is held", RefreshOutcome.FAILED: "failed"}

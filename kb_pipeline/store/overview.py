@@ -21,7 +21,7 @@ _SERVER_VERSION: Final = named("overview_server_version")
 
 @dataclass(frozen=True, slots=True)
 class SiteLine:
-    """One site, with what is live of it and how its newest refresh went."""
+    """One site, with what is live of it, how its newest refresh went, and its newest full one."""
 
     site_id: str
     url: str
@@ -40,7 +40,11 @@ class SiteLine:
     refresh_finished_at: datetime | None
     refresh_outcome: RefreshOutcome | None
     refresh_reason: str | None
+    full_generation: int | None
+    full_outcome: RefreshOutcome | None
+    full_reason: str | None
     held_removals: int
+    """Pages whose removal waits to be confirmed, whichever refresh found them gone."""
 
     @property
     def is_refreshing(self) -> bool:

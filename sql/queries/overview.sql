@@ -1,14 +1,23 @@
 -- What people are shown of sites and pages. Read-only.
 
--- Every site with what is live of it and how its newest refresh went.
+-- Every site with what is live of it, how its newest refresh went, and its newest full one: a retry that ended well
+-- says nothing of that. Pages are counted only where a refresh ever held any: a listing of sites reads no large ledger.
 -- name: overview_sites
 SELECT s.site_id, s.url, s.state, s.tenant, s.next_refresh_at, s.last_error, s.last_error_at, s.approved_pages,
        p.pages AS live_pages, p.rows AS live_chunks, p.published_at AS live_since,
        r.generation, r.kind AS refresh_kind, r.started_at AS refresh_started_at, r.finished_at AS refresh_finished_at,
-       r.outcome AS refresh_outcome, r.reason AS refresh_reason, coalesce(r.held_removals, 0) AS held_removals
+       r.outcome AS refresh_outcome, r.reason AS refresh_reason,
+       l.generation AS full_generation, l.outcome AS full_outcome, l.reason AS full_reason,
+       CASE WHEN EXISTS (SELECT FROM refreshes h WHERE h.site_id = s.site_id AND h.held_removals > 0)
+            THEN (SELECT count(*) FROM pages q
+                  WHERE q.site_id = s.site_id AND q.state IN ('gone', 'forbidden', 'duplicate')
+                    AND q.held_generation IS NOT NULL AND q.content_hash IS NOT NULL AND q.removed_generation IS NULL)
+            ELSE 0 END AS held_removals
 FROM sites s
 LEFT JOIN publications p ON p.site_id = s.site_id AND p.live
 LEFT JOIN LATERAL (SELECT * FROM refreshes f WHERE f.site_id = s.site_id ORDER BY f.generation DESC LIMIT 1) r ON true
+LEFT JOIN LATERAL (SELECT * FROM refreshes f WHERE f.site_id = s.site_id AND f.kind = 'full'
+                   ORDER BY f.generation DESC LIMIT 1) l ON true
 ORDER BY s.site_id;
 
 -- Pages that an address leads to, in any site or in one: its own row, or one that knows it as another address.
