@@ -11,7 +11,7 @@ from kb_pipeline.core.extract import EXTRACTOR_VERSION
 from kb_pipeline.orchestration.partitions import sites
 from kb_pipeline.orchestration.pools import EMBED, FETCH
 from kb_pipeline.orchestration.resources import EmbedderOpener
-from kb_pipeline.orchestration.stage_run import run_stage, waits_for_approval, with_embedder
+from kb_pipeline.orchestration.stage_run import run_stage, waits_for_approval, with_embedder, with_retry
 from kb_pipeline.settings import Settings
 from kb_pipeline.stages.approve import WAITS
 from kb_pipeline.stages.chunk import make_chunks
@@ -19,7 +19,6 @@ from kb_pipeline.stages.discover import discover
 from kb_pipeline.stages.embed import embed_chunks
 from kb_pipeline.stages.extract import extract_texts
 from kb_pipeline.stages.fetch import fetch_pages
-from kb_pipeline.stages.lifecycle import start_retry
 from kb_pipeline.stages.publish import publish
 from kb_pipeline.store.stores import Stores
 
@@ -59,9 +58,7 @@ def fetched_pages(
     if waits_for_approval(context, stores):
         context.log.warning("nothing is fetched: %s. Approve it with `kb sites approve %s`", WAITS, site_id)
         return
-    if stores.refreshes.open(site_id) is None and stores.sites.get(site_id).approved_at is not None:
-        start_retry(stores, site_id, context.run.run_id)
-    yield run_stage(context, stores, settings, fetch_pages)
+    yield run_stage(context, stores, settings, with_retry(fetch_pages))
 
 
 @_site_asset(deps=[fetched_pages], kinds={"python", "lance"}, code_version=EXTRACTOR_VERSION)

@@ -74,6 +74,17 @@ def with_embedder(stage: Callable[..., StageReport], opener: EmbedderOpener) -> 
     return run
 
 
+def with_retry(stage: Callable[..., StageReport]) -> Callable[..., StageReport]:
+    """The stage, on a retry where no refresh of an approved site is open."""
+
+    def run(stores: Stores, settings: Settings, site_id: str, *, run_id: str, **options: Any) -> StageReport:
+        if stores.refreshes.open(site_id) is None and stores.sites.get(site_id).approved_at is not None:
+            lifecycle.start_retry(stores, site_id, run_id)
+        return stage(stores, settings, site_id, run_id=run_id, **options)
+
+    return run
+
+
 @contextlib.contextmanager
 def interrupts_end_the_step() -> Iterator[None]:
     """Ends the step without a retry when somebody terminates its run, or stops what it runs in. Dagster takes an

@@ -246,6 +246,16 @@ def test_a_list_that_collapsed_stops_the_refresh_and_is_believed_the_second_time
     assert run("refresh", "docs").success
 
 
+def test_a_list_that_collapsed_stops_the_refresh_after_any_number_of_retries(run, registered, site, stores):
+    registered(auto_approve_pages=10, removal_limit_pages=2)
+    run("refresh", "docs")
+    for _ in range(20):
+        retry = lifecycle.start_retry(stores, "docs")
+        stores.refreshes.finish("docs", retry.generation, RefreshOutcome.PUBLISHED, None, stores.now())
+    publish_pages(site, "/apples")
+    assert failed_checks(run("refresh", "docs")) == ["discovery_found_pages"]
+
+
 def test_too_many_thin_pages_stop_the_refresh_and_are_listed(run, registered, site, stores):
     for path in PATHS[1:4]:
         site.pages[path] = page("Thin", "<p>Nothing to see.</p>")
@@ -338,6 +348,12 @@ def test_removing_a_site_deletes_its_rows_and_its_files(run, registered, stores,
 def test_a_run_for_a_site_that_is_not_registered_fails_with_its_name(run, instance):
     result = run("refresh", "nobody")
     assert "no site 'nobody' is registered" in why_run_failed(instance, result.run_id)
+
+
+def test_a_retry_of_a_site_that_is_not_registered_is_not_tried_again(run):
+    result = run("retry", "nobody")
+    assert not result.success
+    assert [event for event in result.all_events if event.is_step_up_for_retry] == []
 
 
 def test_a_site_that_is_being_removed_is_not_refreshed_any_further(run, registered, stores):
