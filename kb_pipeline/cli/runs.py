@@ -146,6 +146,7 @@ def changed_pages(stages: Sequence[StageEnd]) -> list[ChangeRow]:
 
 
 def counts_in_words(end: StageEnd) -> str:
-    """The counts that are not zero."""
-    named = ((name, value) for name, value in end.report.counts.items() if value and name != "seconds")
-    return ", ".join(f"{name} {value:,.0f}" if value >= 1 else f"{name} {value:.2f}" for name, value in named)
+    """The counts that are not zero; the seconds have a column of their own."""
+    from kb_pipeline.orchestration.count_names import in_words  # noqa: PLC0415 - with the rest of the graph
+
+    return in_words(end.asset, {name: value for name, value in end.report.counts.items() if name != "seconds"})

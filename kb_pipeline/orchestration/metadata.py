@@ -7,17 +7,18 @@ from typing import Final
 import dagster as dg
 
 from kb_pipeline.model import Site
+from kb_pipeline.orchestration.count_names import readable
 from kb_pipeline.stages.report import ChangeRow, StageReport
 
 MAX_ROWS: Final = 50
 _MAX_CELL: Final = 200
 
 
-def materialization(site: Site, report: StageReport, *, seconds: float) -> dg.MaterializeResult[None]:
+def materialization(asset: str, site: Site, report: StageReport, *, seconds: float) -> dg.MaterializeResult[None]:
     """The result of one asset for one site."""
     return dg.MaterializeResult(
         metadata={
-            **numbers(report.counts),
+            **numbers(asset, report.counts),
             "seconds": dg.MetadataValue.float(round(seconds, 3)),
             "changes": dg.MetadataValue.md(changes_table(report.changes)),
             "site": dg.MetadataValue.url(site.url),
@@ -25,9 +26,10 @@ def materialization(site: Site, report: StageReport, *, seconds: float) -> dg.Ma
     )
 
 
-def numbers(counts: Mapping[str, int | float]) -> dict[str, dg.MetadataValue]:
-    """Counts as metadata. Each name keeps one type for ever: Dagster plots a name's history as one line."""
-    return {name: _number(value) for name, value in counts.items()}
+def numbers(of: str, counts: Mapping[str, int | float]) -> dict[str, dg.MetadataValue]:
+    """Counts of an asset or a check as metadata, under names for people. Each name keeps one type for ever: Dagster
+    plots a name's history as one line."""
+    return {readable(of, name): _number(value) for name, value in counts.items()}
 
 
 def changes_table(changes: Sequence[ChangeRow]) -> str:

@@ -52,9 +52,9 @@ def run_stage(
     if not watch.wanted()():
         message = "stopped by whoever started it; the next run goes on from here"
         raise dg.Failure(message, allow_retries=False)
-    seconds = time.monotonic() - began
-    watch.tell(watch.StageEnd(context.asset_key.path[-1], report, seconds))
-    return materialization(site, report, seconds=seconds)
+    asset, seconds = context.asset_key.path[-1], time.monotonic() - began
+    watch.tell(watch.StageEnd(asset, report, seconds))
+    return materialization(asset, site, report, seconds=seconds)
 
 
 def waits_for_approval(context: dg.AssetExecutionContext, stores: Stores) -> bool:

@@ -72,14 +72,14 @@ class Verdict:
         """Whether nothing downstream may run, if the check is one that blocks."""
         return not self.passed and self.severity is ERROR
 
-    def result(self) -> dg.AssetCheckResult:
-        """The same in Dagster's words."""
+    def result(self, check: str) -> dg.AssetCheckResult:
+        """The same in Dagster's words, as the result of the check of that name."""
         listed = {"pages": dg.MetadataValue.md(table(self.header, self.rows))} if self.rows else {}
         return dg.AssetCheckResult(
             passed=self.passed,
             severity=self.severity,
             description=self.says,
-            metadata={**numbers(self.counts), **listed},
+            metadata={**numbers(check, self.counts), **listed},
         )
 
 
@@ -103,7 +103,7 @@ def site_check(
             verdict = _judged(judge, context, stores, settings, opener)
             if blocking and verdict.blocks and verdict.ends_refresh is not None:
                 _end_refresh(stores, _site_id(context), f"{judge.__name__}: {verdict.says}", verdict.ends_refresh)
-            return verdict.result()
+            return verdict.result(judge.__name__)
 
         with _partitioned_checks_allowed():
             return dg.asset_check(

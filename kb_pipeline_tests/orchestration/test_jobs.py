@@ -41,9 +41,11 @@ def test_a_site_goes_live_through_all_six_assets_and_each_says_what_it_did(run, 
         assert len([value for value in metadata.values() if isinstance(value.value, int | float)]) > 1
         assert isinstance(metadata["changes"], MarkdownMetadataValue)
         assert metadata["site"] == UrlMetadataValue(site.url("/"))
+        assert [name for name in metadata if "_" in name] == [], "people read them"
     assert len(checks(result)) == 9
     assert failed_checks(result) == []
     assert {check.partition for check in checks(result).values()} == {"docs"}
+    assert [name for check in checks(result).values() for name in check.metadata if "_" in name] == []
     assert search(stores, settings, "docs", "apples", mode=SearchMode.TEXT)[0].url == site.url("/apples")
 
 
@@ -129,7 +131,7 @@ def test_a_second_refresh_of_an_unchanged_site_embeds_nothing(run, registered, s
     second = run("refresh", "docs")
     assert second.success
     embedding = second.asset_materializations_for_node("embeddings")[0].metadata
-    assert embedding["embedded"].value == 0
+    assert embedding["chunks embedded"].value == 0
     assert stores.publications.live("docs") == live
 
 
@@ -263,7 +265,7 @@ def test_too_many_thin_pages_stop_the_refresh_and_are_listed(run, registered, si
     result = run("refresh", "docs")
     assert failed_checks(result) == ["text_clears_threshold"]
     check = checks(result)["text_clears_threshold"]
-    assert check.metadata["thin"].value == 3
+    assert check.metadata["pages thin"].value == 3
     assert "/apples" in check.metadata["pages"].value
     assert stores.publications.live("docs") is None
 

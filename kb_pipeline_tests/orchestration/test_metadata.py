@@ -5,7 +5,7 @@ from kb_pipeline.stages.report import ChangeRow
 
 
 def test_counts_keep_their_type_so_that_their_history_plots_as_one_line():
-    values = numbers({"pages": 3, "share": 0.0})
+    values = numbers("chunks", {"pages": 3, "share": 0.0})
     assert isinstance(values["pages"], IntMetadataValue)
     assert isinstance(values["share"], FloatMetadataValue)
 
