@@ -14,12 +14,12 @@ import pyarrow as pa
 from kb_pipeline.core import extract as extraction
 from kb_pipeline.core.fingerprints import Recipe, fingerprint
 from kb_pipeline.core.sync import Derived
-from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
 from kb_pipeline.stages.page_reading import examined
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
-from kb_pipeline.store.lance import count_rows, read_pages, read_rows
+from kb_pipeline.store.inspection import error_texts, short_texts
+from kb_pipeline.store.lance import read_pages
 from kb_pipeline.store.lance_sync import LanceSink, replace_pages
 from kb_pipeline.store.ledger_texts import LedgerTexts, PageText
 from kb_pipeline.store.schemas import SNAPSHOTS, SNAPSHOTS_TABLE, TEXTS_TABLE
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from kb_pipeline.core.extract import Extraction
     from kb_pipeline.core.sync import Batch, Mark
     from kb_pipeline.settings import Settings
+    from kb_pipeline.store.inspection import TextFindings
     from kb_pipeline.store.lance import SiteStore, Table
     from kb_pipeline.store.stores import Stores
 
 STEP: Final = "extract"
 BATCH_PAGES: Final = 64
-MAX_LISTED: Final = 50
 _PURGED_AT_ONCE: Final = 500
 _READ: Final = ("page_id", "url", "content_type", "body", "content_hash", "status_code")
 _WITHOUT_MARK: Final = TEXTS_TABLE.schema.remove(TEXTS_TABLE.schema.get_field_index("mark"))
@@ -199,19 +199,16 @@ def text_row(page_id: str, url: str, found: Extraction) -> dict[str, Any]:
 
 def _list_doubtful(store: SiteStore, report: ExtractReport) -> None:
     """Count and list the texts that are not indexed: error pages, and those under the threshold."""
-    table = store.table(TEXTS_TABLE.name)
-    is_error = f"page_state != '{PageState.OK}'"
-    is_thin = f"page_state = '{PageState.OK}' AND characters < {MIN_TEXT_CHARACTERS}"
-    report.counts["texts"] = count_rows(table)
-    report.counts["error_pages"] = count_rows(table, is_error)
-    report.counts["thin"] = count_rows(table, is_thin)
-    report.error_pages = _listed(table, is_error, "error page")
-    report.thin = _listed(table, is_thin, "thin")
+    errors, short = error_texts(store), short_texts(store)
+    report.counts["texts"] = errors.texts
+    report.counts["error_pages"] = errors.found
+    report.counts["thin"] = short.found
+    report.error_pages = _listed(errors, "error page")
+    report.thin = _listed(short, "thin")
 
 
-def _listed(table: Table, where: str, change: str) -> list[ChangeRow]:
-    rows = read_rows(table, where=where, columns=["page_id", "url", "characters", "page_state"], order=("url",))
+def _listed(findings: TextFindings, change: str) -> list[ChangeRow]:
     return [
-        ChangeRow(change, row["page_id"], row["url"], f"{row['page_state']}, {row['characters']} characters")
-        for row in rows.slice(0, MAX_LISTED).to_pylist()
+        ChangeRow(change, text.page_id, text.url, f"{text.page_state}, {text.characters} characters")
+        for text in findings.listed
     ]

@@ -1,4 +1,4 @@
-"""Read-only looks at a site's Lance tables, for the checks of the graph. Nothing here writes."""
+"""Read-only looks at a site's Lance tables, for reports and the checks of the graph. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from kb_pipeline.store.lance import SiteStore
 
 MOST_LISTED: Final = 50
-_SHORT: Final = f"characters < {MIN_TEXT_CHARACTERS}"
 _NOT_A_PAGE: Final = f"page_state != '{PageState.OK.value}'"
+_SHORT: Final = f"page_state = '{PageState.OK.value}' AND characters < {MIN_TEXT_CHARACTERS}"
+"""An error page mostly says little as well: it is objected to once, for what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,12 @@ class TextFindings:
 
 
 def short_texts(site: SiteStore) -> TextFindings:
-    """Texts under the threshold."""
+    """Texts of pages that say too little, and are no error pages. Raises StoreError when they cannot be read."""
     return _texts(site, _SHORT)
 
 
 def error_texts(site: SiteStore) -> TextFindings:
-    """Texts of not-found pages and gates."""
+    """Texts of not-found pages and gates. Raises StoreError when they cannot be read."""
     return _texts(site, _NOT_A_PAGE)
 
 

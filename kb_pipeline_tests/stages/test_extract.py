@@ -12,6 +12,7 @@ from kb_pipeline.errors import SiteBusy, SiteNotFound, StoreError
 from kb_pipeline.model import Discovered, Outcome, PageSource, RefreshKind
 from kb_pipeline.stages.extract import SnapshotSource, extract_texts
 from kb_pipeline.store.frontier import Attempt, Copy, Ending, Frontier
+from kb_pipeline.store.inspection import error_texts, short_texts
 from kb_pipeline.store.lance import read_rows
 from kb_pipeline.store.lance_sync import replace_pages
 from kb_pipeline.store.schemas import SNAPSHOTS_TABLE
@@ -240,6 +241,9 @@ def test_thin_and_error_pages_are_texts_and_listed_with_why(site):
     assert (report.counts["thin"], report.counts["error_pages"], report.counts["texts"]) == (1, 1, 3)
     assert [(row.url, row.detail) for row in report.thin] == [("https://docs.example/short", "ok, 14 characters")]
     assert report.error_pages[0].detail.startswith("soft_404, ")
+    store = site.stores.site(SITE)
+    counted = [(findings.found, findings.texts) for findings in (short_texts(store), error_texts(store))]
+    assert counted == [(1, 3), (1, 3)], "an error page with little text is objected to once"
 
 
 def test_a_site_without_any_copy_has_no_texts_and_no_error(site):
