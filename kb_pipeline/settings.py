@@ -3,6 +3,8 @@ them takes what it needs as arguments."""
 
 from __future__ import annotations
 
+import difflib
+import os
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -163,6 +165,13 @@ def load_settings(**overrides: object) -> Settings:
         return Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         raise ConfigError(_explain(error)) from None
+
+
+def unknown_variables() -> dict[str, str | None]:
+    """Variables of the environment that begin with KB_ and are no setting, each with the setting that is nearest."""
+    known = [f"KB_{name.upper()}" for name in Settings.model_fields]
+    unknown = sorted(name for name in os.environ if name.startswith("KB_") and name.upper() not in known)
+    return {name: next(iter(difflib.get_close_matches(name, known, n=1)), None) for name in unknown}
 
 
 def _explain(error: ValidationError) -> str:

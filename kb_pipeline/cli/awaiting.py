@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.model import RefreshOutcome, SiteState
 
 if TYPE_CHECKING:
-    from kb_pipeline.model import Refresh, Site
+    from kb_pipeline.model import Publication, Refresh, Site
     from kb_pipeline.store.stores import Stores
 
 _RECENT: Final = 200
@@ -28,10 +28,22 @@ def what_is_awaited(stores: Stores, site: Site) -> str | None:
     if newest is None:
         return f"the site has not been looked at yet: kb sites estimate {site.site_id}"
     if newest.outcome is RefreshOutcome.PUBLISHED:
-        return None
+        return _what_was_rolled_back(stores, newest)
     if newest.outcome is not None:
         return f"refresh {newest.generation} {_ENDED[newest.outcome]}: {newest.reason or 'no reason was recorded'}"
     return _what_is_open(stores, newest)
+
+
+def is_rolled_back(live: Publication | None) -> bool:
+    """Whether somebody has gone back to an earlier version, and no refresh has gone forward since."""
+    return live is not None and live.reason.startswith("rolled back")
+
+
+def _what_was_rolled_back(stores: Stores, newest: Refresh) -> str | None:
+    live = stores.publications.live(newest.site_id)
+    if live is None or not is_rolled_back(live):
+        return None
+    return f"the site was rolled back to refresh {live.generation}, and its next refresh goes forward again"
 
 
 def _what_is_open(stores: Stores, refresh: Refresh) -> str:

@@ -68,7 +68,7 @@ def examine(app: App) -> Iterator[Finding]:
     except ConfigError as error:
         yield Finding("settings", Verdict.BAD, str(error), "set each variable to what it takes, or unset it")
         return
-    yield Finding("settings", Verdict.GOOD, "every KB_ variable has a value that it takes")
+    yield _settings()
     yield _data_dir(settings.data_dir.expanduser())
     with ExitStack() as stack:
         try:
@@ -93,6 +93,17 @@ def examine(app: App) -> Iterator[Finding]:
         ),
     )
     yield _chromium(settings)
+
+
+def _settings() -> Finding:
+    """A variable that is no setting is read by nobody: it may be a slip of the pen."""
+    from kb_pipeline.settings import unknown_variables  # noqa: PLC0415 - with the settings themselves
+
+    unknown = unknown_variables()
+    if not unknown:
+        return Finding("settings", Verdict.GOOD, "every KB_ variable has a value that it takes")
+    said = ", ".join(name + (f" (was {near} meant?)" if near else "") for name, near in unknown.items())
+    return Finding("settings", Verdict.OPTIONAL, f"no setting has this name: {said}", "correct it, or unset it")
 
 
 def _attempts(*checks: tuple[str, Callable[[], str], str]) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,10 @@ from kb_pipeline.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_SITE: Final = re.compile(r"site '([a-z0-9][a-z0-9-]*)'")
+"""How messages name a site."""
 
 
 class ExitCode(IntEnum):
@@ -59,7 +64,7 @@ _BY_ERROR: Final[Mapping[type[KbError], ExitCode]] = {
 
 _CURES: Final[Mapping[type[KbError], str | None]] = {
     SiteNotFound: "see `kb sites list`, or register it: kb sites add SITE_ID URL",
-    NotLive: "approve and refresh it first: kb sites approve SITE_ID, then kb sites refresh SITE_ID",
+    NotLive: "`kb sites show SITE_ID` says more; `kb sites refresh SITE_ID` starts its refresh, or goes on with it",
     SiteBusy: "wait for the other run, or look at it in the UI; `kb status` lists open refreshes",
     SchemaTooNew: "upgrade kb_pipeline, or point KB_POSTGRES_URL and KB_DATA_DIR elsewhere",
     TableUnusable: None,  # the message has it
@@ -75,5 +80,7 @@ def exit_code_of(error: KbError) -> ExitCode:
 
 
 def cure_of(error: KbError) -> str | None:
-    """What to do about it, where more can be said than the message does."""
-    return next((_CURES[kind] for kind in type(error).__mro__ if kind in _CURES), None)
+    """What to do about it, where more can be said than the message does; for the site that the message names."""
+    cure = next((_CURES[kind] for kind in type(error).__mro__ if kind in _CURES), None)
+    named = _SITE.search(str(error))
+    return cure.replace("SITE_ID", named[1]) if cure and named else cure

@@ -154,7 +154,7 @@ def shown(value: object) -> str:
         return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.0f}"  # noqa: PLR2004 - scores, then seconds
     if isinstance(value, int):
         return f"{value:,}"
-    return value.value if isinstance(value, Enum) else str(value)
+    return str(value.value).replace("_", " ") if isinstance(value, Enum) else str(value)
 
 
 def plain(value: object) -> Any:

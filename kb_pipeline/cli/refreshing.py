@@ -35,15 +35,21 @@ def estimate(app: App, site_id: str) -> int:
     app.output.json({"site_id": site_id, "estimate": found, "left_out_because": exclusions, "run": run.ended})
     if found is None:
         app.output.note(f"There is no estimate: {escape(run.ended.reason or 'discovery left none')}")
+        app.output.note(f"Is {escape(site.url)} up, and right? Then try again: kb sites estimate {site_id}")
         return ExitCode.REFUSED
     show_estimate(app.output, found)
     if exclusions:
         app.output.table(("left out because", "pages"), exclusions.items())
     if site.state is SiteState.AWAITING_APPROVAL:
-        app.output.say(
-            f"Next: kb sites approve {site_id}, for the pages with the highest priority first; --pages sets how many."
-        )
+        app.output.say(_how_to_approve(site_id, found.pages, app.settings.unapproved_max_pages))
     return ExitCode.OK
+
+
+def _how_to_approve(site_id: str, found: int, unasked: int) -> str:
+    if found <= unasked:
+        return f"Next: kb sites approve {site_id}, for all of them."
+    whole = f"kb sites approve {site_id} --pages {found}"
+    return f"Next: kb sites approve {site_id}, for the {unasked:,} pages of the highest priority, or {whole}, for all."
 
 
 @click.command(
@@ -124,6 +130,7 @@ def rollback(app: App, site_id: str, publication_id: int | None) -> None:
     app.output.json(live)
     if live is not None:
         app.output.say(f"{site_id} is back at refresh {live.generation}: {live.pages:,} pages, {live.rows:,} chunks.")
+        app.output.say("Its next refresh goes forward again.")
 
 
 def show_estimate(output: Output, found: Estimate) -> None:

@@ -123,6 +123,8 @@ def is_unapproved(refresh: Refresh | None) -> bool:
 
 def show_stages(app: App, run: Run) -> None:
     """A line a stage with its counts, then the first pages that changed."""
+    if not run.stages:
+        return
     app.output.table(
         ("stage", "seconds", "counts"),
         [(end.asset, round(end.seconds, 2), counts_in_words(end)) for end in run.stages],

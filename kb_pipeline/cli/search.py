@@ -8,8 +8,9 @@ import click
 from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
+from kb_pipeline.cli.awaiting import what_is_awaited
 from kb_pipeline.cli.helping import examples
-from kb_pipeline.errors import ConfigError, SiteNotFound
+from kb_pipeline.errors import ConfigError, NotLive, SiteNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +56,17 @@ def find(app: App, stores: Stores, site_id: str, question: str, *, mode: str = "
     from kb_pipeline.serve.search import SearchMode  # noqa: PLC0415 - loads the vector library
     from kb_pipeline.serve.search import search as run_search  # noqa: PLC0415
 
-    if mode != SearchMode.TEXT and stores.publications.live(site_id) is not None:
+    _refuse_before_anything_is_live(stores, site_id)
+    if mode != SearchMode.TEXT:
         _say_that_the_model_loads(app)
     return run_search(stores, app.settings, site_id, question, mode=SearchMode(mode), limit=limit)
+
+
+def _refuse_before_anything_is_live(stores: Stores, site_id: str) -> None:
+    site = stores.sites.get(site_id)
+    if stores.publications.live(site_id) is None:
+        message = f"nothing of site {site_id!r} is live yet: {what_is_awaited(stores, site)}"
+        raise NotLive(message)
 
 
 def _say_that_the_model_loads(app: App) -> None:

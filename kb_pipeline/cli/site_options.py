@@ -4,6 +4,7 @@ stored."""
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,10 +32,7 @@ def parse_options(assignments: Iterable[str], before: SiteOptions | None = None)
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or name not in OPTION_NAMES:
-            message = (
-                f"{assignment!r}: a site's options are written NAME=VALUE, and the names are {', '.join(OPTION_NAMES)}"
-            )
-            raise ConfigError(message)
+            raise ConfigError(_no_option(assignment, name))
         values[name] = _value(name, text.strip())
     try:
         options: SiteOptions = _ADAPTER.validate_python(values)
@@ -43,6 +41,14 @@ def parse_options(assignments: Iterable[str], before: SiteOptions | None = None)
         message = f"{problem['loc'][0]}={problem['input']!r}: {problem['msg']}"
         raise ConfigError(message) from None
     return options
+
+
+def _no_option(assignment: str, name: str) -> str:
+    near = difflib.get_close_matches(name, OPTION_NAMES, n=1)
+    meant = f" Was {near[0]} meant?" if near and near[0] != name else ""
+    return (
+        f"{assignment!r}: a site's options are written NAME=VALUE, and the names are {', '.join(OPTION_NAMES)}.{meant}"
+    )
 
 
 def _value(name: str, text: str) -> Any:

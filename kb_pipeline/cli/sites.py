@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -11,12 +10,11 @@ import click
 from kb_pipeline.cli import refreshing, registering
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.helping import examples
-from kb_pipeline.cli.status import needs_somebody, site_table
-from kb_pipeline.model import PageStatus, SiteOptions
+from kb_pipeline.cli.status import site_table
+from kb_pipeline.model import PageStatus
 
 if TYPE_CHECKING:
     from kb_pipeline.cli.output import Output
-    from kb_pipeline.model import Refresh
 
 
 _STATE_HELP = f"Only pages in this state: {', '.join(state.value for state in PageStatus)}."
@@ -58,68 +56,12 @@ def list_sites(app: App) -> None:
 @answers
 def show(app: App, site_id: str) -> None:
     """Show one site: its options, its pages by outcome, its refreshes and versions."""
-    from kb_pipeline.store.overview import Overview  # noqa: PLC0415
+    from kb_pipeline.cli.site_page import read_site_page, show_site_page  # noqa: PLC0415 - other commands need it not
 
     with app.stores() as stores:
-        site = stores.sites.get(site_id)
-        line = next(line for line in Overview(stores.database).sites() if line.site_id == site_id)
-        states = stores.pages.count_by_state(site_id)
-        exclusions = stores.pages.count_exclusions(site_id)
-        refreshes = stores.refreshes.recent(site_id, 10)
-        publications = stores.publications.recent(site_id, 10)
-        failures = stores.failures.listed(site_id, most=20)
-    answer = {
-        "site": site,
-        "needs": needs_somebody(line),
-        "pages_by_state": states,
-        "left_out_because": exclusions,
-        "refreshes": refreshes,
-        "publications": publications,
-        "failures": failures,
-    }
-    app.output.json(answer)
-    output = app.output
-    output.fields(
-        [
-            ("site", site.site_id),
-            ("address", site.url),
-            ("pages come from", site.source_type),
-            ("state", site.state),
-            ("tenant", site.tenant),
-            ("approved pages", site.approved_pages),
-            ("next refresh", site.next_refresh_at),
-            ("options", _changed_options(site.options)),
-            ("needs", needs_somebody(line)),
-        ]
-    )
-    output.table(("pages", "number"), sorted((state.value, number) for state, number in states.items()))
-    if exclusions:
-        output.table(("left out because", "pages"), exclusions.items())
-    if refreshes:
-        output.table(("refresh", "kind", "started", "ended", "outcome", "reason"), map(_refresh_row, refreshes))
-    if publications:
-        output.table(
-            ("version", "table", "Lance version", "refresh", "pages", "chunks", "since", "live", "reason"),
-            [
-                (
-                    p.publication_id,
-                    p.table_name,
-                    p.lance_version,
-                    p.generation,
-                    p.pages,
-                    p.rows,
-                    p.published_at,
-                    p.live,
-                    p.reason,
-                )
-                for p in publications
-            ],
-        )
-    if failures:
-        output.table(
-            ("step", "page", "attempts", "next try", "error"),
-            [(failure.step, failure.key, failure.attempts, failure.retry_at, failure.error) for failure in failures],
-        )
+        page = read_site_page(stores, site_id)
+    app.output.json(page)
+    show_site_page(app.output, page)
 
 
 @sites.command(epilog=examples("kb sites pages docs", "kb sites pages docs --state unreachable --limit 20"))
@@ -144,24 +86,7 @@ def pages(app: App, site_id: str, state: str | None, limit: int) -> None:
 
 
 def _say_more(output: Output, limit: int) -> None:
-    output.say(f"The first {limit:,} pages; --limit shows more.")
-
-
-def _refresh_row(refresh: Refresh) -> tuple[object, ...]:
-    return (
-        refresh.generation,
-        refresh.kind,
-        refresh.started_at,
-        refresh.finished_at,
-        refresh.outcome or "open",
-        refresh.reason or "",
-    )
-
-
-def _changed_options(options: SiteOptions) -> str:
-    """What differs from the defaults."""
-    defaults = asdict(SiteOptions())
-    return ", ".join(f"{name}={value}" for name, value in asdict(options).items() if value != defaults[name])
+    output.say(f"The first {limit:,} pages; --limit shows more, --state those in one state.")
 
 
 for command in (*registering.COMMANDS, *refreshing.COMMANDS):

@@ -120,7 +120,7 @@ def rollback(
                 generation=target.generation,
                 rows=target.rows,
                 pages=target.pages,
-                reason=f"rolled back to publication {target.publication_id}",
+                reason=f"rolled back to version {target.publication_id}",
                 now=stores.now(),
             )
             stores.publications.forget(site_id, lost)
@@ -283,7 +283,7 @@ def _earlier(stores: Stores, site_id: str, live: Publication | None, publication
         found = next((row for row in first.values() if row.publication_id < before), None)
     if found is None:
         kept = ", ".join(str(row.publication_id) for row in history) or "none"
-        wanted = "earlier version" if publication_id is None else f"publication {publication_id}"
-        message = f"site {site_id!r} has no {wanted} to go back to; kept publications: {kept}"
+        wanted = "earlier version" if publication_id is None else f"version {publication_id}"
+        message = f"site {site_id!r} has no {wanted} to go back to; versions that are kept: {kept}"
         raise NothingToPublish(message)
     return found

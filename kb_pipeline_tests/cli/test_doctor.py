@@ -35,6 +35,14 @@ def test_a_healthy_installation_is_said_to_be_so(kb, examined):
     assert "Everything that is needed is there." in kb("doctor").out
 
 
+def test_a_variable_that_is_no_setting_is_said_with_what_may_be_meant(examined, environment):
+    environment.setenv("KB_ALOW_PRIVATE", "127.0.0.1")
+    answer, findings = examined()
+    assert answer.code == ExitCode.OK
+    assert findings["settings"]["verdict"] == "optional"
+    assert "KB_ALOW_PRIVATE (was KB_ALLOW_PRIVATE meant?)" in findings["settings"]["found"]
+
+
 def test_a_server_that_is_down_does_not_keep_the_rest_from_being_checked(examined, environment):
     environment.setenv("KB_POSTGRES_URL", "postgresql://127.0.0.1:1/kb")
     answer, findings = examined()

@@ -122,9 +122,14 @@ def test_with_json_an_error_is_json_too(kb):
     assert json.loads(answer.err) == {
         "error": "no site 'nobody' is registered",
         "kind": "SiteNotFound",
-        "cure": cure_of(errors.SiteNotFound("x")),
+        "cure": "see `kb sites list`, or register it: kb sites add nobody URL",
         "exit_code": 3,
     }
+
+
+def test_what_to_do_names_the_site_that_the_error_names():
+    assert "kb sites refresh docs" in cure_of(errors.NotLive("nothing of site 'docs' is live yet"))
+    assert "SITE_ID" in cure_of(errors.SiteNotFound("no site is registered yet"))
 
 
 def test_help_loads_neither_dagster_nor_a_model_nor_a_database_driver():

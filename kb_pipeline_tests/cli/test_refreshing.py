@@ -49,7 +49,9 @@ def test_a_site_goes_from_registration_to_answers_and_away(kb, registered, store
     assert "is live" not in refused.out
     assert registered.count("/ferries") <= 2  # each of the two discoveries took its small sample, and no more
 
-    assert kb("search", "When does the ferry leave?").code == ExitCode.NOT_FOUND
+    before = kb("search", "When does the ferry leave?")
+    assert before.code == ExitCode.NOT_FOUND
+    assert "nothing of site 'docs' is live yet: its import waits for approval: kb sites approve docs" in before.err
     assert kb("sites", "approve", "docs").code == ExitCode.OK
     refreshed = kb("sites", "refresh", "docs", "--json")
     assert refreshed.code == ExitCode.OK, refreshed.err

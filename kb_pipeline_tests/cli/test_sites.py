@@ -74,6 +74,7 @@ def test_options_are_changed_one_by_one(kb):
     [
         ("colour=red", "the names are include"),
         ("max_pages", "NAME=VALUE"),
+        ("max_page=3", "Was max_pages meant?"),
         ("max_pages=many", "max_pages='many'"),
         ("golden_questions=[[", "not JSON"),
     ],

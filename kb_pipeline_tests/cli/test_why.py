@@ -16,7 +16,7 @@ from kb_pipeline.stages.discover import discover
 from kb_pipeline.stages.embed import embed_chunks
 from kb_pipeline.stages.extract import extract_texts
 from kb_pipeline.stages.fetch import fetch_pages
-from kb_pipeline.stages.publish import publish
+from kb_pipeline.stages.publish import publish, rollback
 from kb_pipeline.store.aliases import Alias
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
@@ -150,6 +150,25 @@ def test_a_text_that_is_newer_than_what_is_live_is_told_apart_from_it(kb, served
         in kb("why", served.web.url("/a")).out
     )
     assert "the text before" not in kb("why", served.web.url("/b")).out
+
+
+def test_after_a_roll_back_what_search_finds_is_told_apart_from_what_was_fetched(kb, served):
+    served.refresh()
+    served.web.pages["/a"] = page("About a", prose("something else"))
+    served.refresh()
+    rollback(served.stores, served.settings, "served")
+    said = kb("why", served.web.url("/a")).out
+    assert "What search finds is the text before; the site was rolled back to refresh 1" in said
+    assert "rolled back" not in kb("why", served.web.url("/b")).out.splitlines()[0]
+
+
+def test_what_was_tried_is_told_in_words(kb, served):
+    served.refresh()
+    del served.web.pages["/a"]
+    served.fetch()
+    said = kb("why", served.web.url("/a")).out
+    assert "tried  plain http: not found (status 404), " in said
+    assert ", 1 request\n" in said
 
 
 def test_a_page_that_is_gone_is_searchable_until_its_removal_is_live(kb, served):

@@ -179,12 +179,12 @@ def test_rolling_back_to_a_publication_by_its_id(written):
     assert (again.lance_version, again.live) == (first.lance_version, True)
     assert found(written, "harbour") == {"guide"}
     assert rollback(written.stores, written.settings, "docs", publication_id=again.publication_id) == again
-    with pytest.raises(NothingToPublish, match="no publication 999"):
+    with pytest.raises(NothingToPublish, match="no version 999"):
         rollback(written.stores, written.settings, "docs", publication_id=999)
 
 
 def test_a_site_that_is_not_live_cannot_be_rolled_back(written):
-    with pytest.raises(NothingToPublish, match="kept publications: none"):
+    with pytest.raises(NothingToPublish, match="versions that are kept: none"):
         rollback(written.stores, written.settings, "docs")
 
 
