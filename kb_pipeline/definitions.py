@@ -4,6 +4,7 @@ library is loaded before a step needs it."""
 import dagster as dg
 
 from kb_pipeline.embed import open_embedder
+from kb_pipeline.logs import ensure_logs
 from kb_pipeline.orchestration import assets, checks, index_checks, jobs, sensors
 from kb_pipeline.orchestration.resources import EmbedderOpener, stores_resource
 from kb_pipeline.settings import Settings, load_settings
@@ -22,4 +23,7 @@ def build_definitions(settings: Settings, opener: EmbedderOpener = open_embedder
     )
 
 
-defs = build_definitions(load_settings())
+_settings = load_settings()
+# Code servers and runs have no other entry point of ours: their log lines are set up here.
+ensure_logs(_settings)
+defs = build_definitions(_settings)

@@ -1,5 +1,5 @@
 """Log lines: structured events with stable names (`crawl.page_unreachable`), for people on a terminal and as JSON
-elsewhere. Called once by each entry point; everything else only asks for a logger, of structlog or of logging."""
+elsewhere. Set up by each entry point; everything else only asks for a logger, of structlog or of logging."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OURS: Final = "kb_pipeline"
 _HANDLER: Final = "kb_pipeline"
+_SKIPPED_CHECKS: Final = "dagster._core.execution.plan.active"
 
 
 class _CurrentStderr:
@@ -26,6 +27,13 @@ class _CurrentStderr:
 
     def flush(self) -> None:
         sys.stderr.flush()
+
+
+def ensure_logs(settings: Settings) -> None:
+    """Set logs up unless an entry point has done so: for a code location, which Dagster's processes load as they
+    please, and which a command loads too."""
+    if not any(handler.get_name() == _HANDLER for handler in logging.getLogger().handlers):
+        configure_logs(settings)
 
 
 def configure_logs(settings: Settings, *, least_level: str | None = None) -> None:
@@ -48,26 +56,55 @@ def configure_logs(settings: Settings, *, least_level: str | None = None) -> Non
         cache_logger_on_first_use=False,
     )
     _install(_handler(settings, shared))
+    logging.getLogger(_SKIPPED_CHECKS).addFilter(_says_something)
     logging.getLogger(_OURS).setLevel(least_level or settings.log_level)
 
 
 def _handler(settings: Settings, shared: list[Processor]) -> logging.Handler:
     handler = logging.StreamHandler(_CurrentStderr())
     handler.set_name(_HANDLER)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderer(settings)],
-        )
-    )
+    handler.setFormatter(_Formatter(settings.log_format, shared))
+    handler.addFilter(_is_ours_to_write)
     return handler
 
 
-def _renderer(settings: Settings) -> list[Processor]:
-    """The last processors: columns for people, or one JSON object a line."""
-    if settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty()):
-        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
-    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+class _Formatter(logging.Formatter):
+    """Columns for people, or one JSON object a line. Looks anew at each line who reads it: while a step runs, Dagster
+    has standard error of a terminal written into the step's file."""
+
+    def __init__(self, log_format: str, shared: list[Processor]) -> None:
+        super().__init__()
+        self._format = log_format
+        self._plain = _rendered(shared, structlog.dev.ConsoleRenderer(colors=False))
+        self._coloured = _rendered(shared, structlog.dev.ConsoleRenderer(colors=True))
+        self._json = _rendered(shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+
+    def format(self, record: logging.LogRecord) -> str:
+        is_terminal = sys.stderr.isatty()
+        if self._format == "console" or (self._format == "auto" and is_terminal):
+            return (self._coloured if is_terminal else self._plain).format(record)
+        return self._json.format(record)
+
+
+def _rendered(shared: list[Processor], *last: Processor) -> logging.Formatter:
+    without_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[without_meta, *last])
+
+
+def _is_ours_to_write(record: logging.LogRecord) -> bool:
+    """A library that has a handler of its own has written the line already, as Dagster's code server has."""
+    logger: logging.Logger | None = logging.getLogger(record.name)
+    while logger is not None and logger is not logging.getLogger():
+        if logger.handlers:
+            return False
+        logger = logger.parent
+    return True
+
+
+def _says_something(record: logging.LogRecord) -> bool:
+    """Of each check that a run skips because its import waits, Dagster says that what follows goes on without it. That
+    is skipped too."""
+    return "emitted no result" not in record.getMessage()
 
 
 def _install(handler: logging.Handler) -> None:

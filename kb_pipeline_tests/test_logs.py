@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 
 import pytest
 import structlog
 
-from kb_pipeline.logs import configure_logs
+from kb_pipeline.logs import configure_logs, ensure_logs
 from kb_pipeline.settings import Settings
 
 
@@ -79,3 +80,50 @@ def test_setting_up_twice_writes_each_line_once(logs):
     written = logs(log_format="json")
     structlog.get_logger("kb_pipeline.x").error("once")
     assert len(written().splitlines()) == 1
+
+
+def test_a_code_location_leaves_the_logs_of_a_command_as_they_are(logs):
+    written = logs(log_format="json")
+    configure_logs(Settings(log_format="json"), least_level="ERROR")
+    ensure_logs(Settings(log_format="console"))
+    structlog.get_logger("kb_pipeline.x").warning("not.shown")
+    structlog.get_logger("kb_pipeline.x").error("shown")
+    assert json.loads(written())["event"] == "shown"
+
+
+def test_a_code_location_sets_logs_up_where_nobody_has(logs):
+    written = logs(log_format="json")
+    root = logging.getLogger()
+    root.handlers[:] = [handler for handler in root.handlers if handler.get_name() != "kb_pipeline"]
+    ensure_logs(Settings(log_format="json"))
+    structlog.get_logger("kb_pipeline.x").info("crawl.fetched")
+    assert json.loads(written())["event"] == "crawl.fetched"
+
+
+def test_who_reads_is_looked_at_anew_for_each_line(logs, monkeypatch):
+    """While a step runs, Dagster has what was a terminal written into a file."""
+    written = logs(log_format="auto")
+    for is_terminal in (True, False):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
+        structlog.get_logger("kb_pipeline.x").info("crawl.fetched", pages=7)
+    columns, document = written().splitlines()
+    assert "\x1b[" in columns
+    assert json.loads(document)["pages"] == 7
+
+
+def test_what_dagster_says_of_checks_that_are_skipped_is_left_out(logs):
+    written = logs(log_format="json")
+    dagster = logging.getLogger("dagster._core.execution.plan.active")
+    dagster.warning("Blocking asset check %r emitted no result; the step will proceed without gating on it.", "x")
+    dagster.warning("something else")
+    assert [json.loads(line)["event"] for line in written().splitlines()] == ["something else"]
+
+
+def test_a_line_that_a_library_writes_itself_is_not_written_twice(logs):
+    written = logs(log_format="json")
+    theirs = logging.getLogger("kb_test_library")
+    theirs.addHandler(logging.NullHandler())
+    logging.getLogger("kb_test_library.part").error("written by its own handler")
+    theirs.handlers.clear()
+    logging.getLogger("kb_test_library.part").error("written by ours")
+    assert [json.loads(line)["event"] for line in written().splitlines()] == ["written by ours"]

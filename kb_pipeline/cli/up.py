@@ -90,10 +90,12 @@ def start_children(app: App, children: list[Child], host: str, port: int) -> Non
     app.output.note(f"Starting the Dagster UI and its daemon; their log lines are in {logs} …")
     environment = os.environ | prepare_instance(settings)
     environment |= {"KB_ALLOW_PRIVATE": ",".join(settings.allow_private), MARK: str(_data_dir(app))}
-    workspace = str(project_file("workspace.yaml"))
+    # Into files, where nobody reads colours; in the format that our own log lines have there.
+    shared = ["-w", str(project_file("workspace.yaml"))]
+    shared += ["--log-format", "colored" if settings.log_format == "console" else "json"]
     commands = {
-        "webserver": ["-m", "dagster_webserver", "-h", host, "-p", str(port), "-w", workspace],
-        "daemon": ["-m", "dagster._daemon", "run", "-w", workspace],
+        "webserver": ["-m", "dagster_webserver", "-h", host, "-p", str(port), *shared],
+        "daemon": ["-m", "dagster._daemon", "run", *shared],
     }
     for name, command in commands.items():
         children.append(Child(name, command, environment, logs))

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 import dagster as dg
+import structlog
 
 from kb_pipeline.errors import KbError, NotApproved, StoreError
 from kb_pipeline.model import SiteState
@@ -36,7 +37,7 @@ def run_stage(
     """
     site_id = context.partition_key
     began = time.monotonic()
-    with interrupts_end_the_step(), permanent_errors_end_the_refresh(stores, site_id):
+    with named_in_log_lines(context), interrupts_end_the_step(), permanent_errors_end_the_refresh(stores, site_id):
         report = stage(
             stores,
             settings,
@@ -83,6 +84,13 @@ def with_retry(stage: Callable[..., StageReport]) -> Callable[..., StageReport]:
         return stage(stores, settings, site_id, run_id=run_id, **options)
 
     return run
+
+
+def named_in_log_lines(context: dg.AssetExecutionContext) -> contextlib.AbstractContextManager[None]:
+    """Every log line of the block says which site, run and asset it is of."""
+    return structlog.contextvars.bound_contextvars(
+        site=context.partition_key, run_id=context.run.run_id, asset=context.asset_key.path[-1]
+    )
 
 
 @contextlib.contextmanager

@@ -47,6 +47,7 @@ def test_a_site_goes_from_registration_to_answers_and_away(kb, registered, store
     assert refused.code == ExitCode.WAITS_FOR_APPROVAL
     assert "No page of docs was fetched: it waits for approval" in refused.err
     assert "is live" not in refused.out
+    assert "emitted no result" not in refused.err
     assert registered.count("/ferries") <= 2  # each of the two discoveries took its small sample, and no more
 
     before = kb("search", "When does the ferry leave?")

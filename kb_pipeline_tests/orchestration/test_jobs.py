@@ -1,8 +1,10 @@
+import json
 from datetime import timedelta
 
 from dagster import DagsterExecutionInterruptedError, MarkdownMetadataValue, UrlMetadataValue
 
 from kb_pipeline.definitions import build_definitions
+from kb_pipeline.logs import configure_logs
 from kb_pipeline.model import PageStatus, RefreshOutcome, SiteState
 from kb_pipeline.orchestration.run_reason import why_run_failed
 from kb_pipeline.serve.search import SearchMode, search
@@ -54,6 +56,15 @@ def test_what_takes_its_time_is_said_in_the_log_of_the_run(run, registered, inst
     result = run("refresh", "docs")
     lines = [entry.user_message for entry in instance.all_logs(result.run_id)]
     assert "loading the embedding model …" in lines
+
+
+def test_a_log_line_of_a_run_says_which_site_run_and_asset_it_is_of(run, registered, settings, capsys):
+    registered(auto_approve_pages=10)
+    configure_logs(settings.model_copy(update={"log_format": "json"}))
+    result = run("refresh", "docs")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    [fetched] = [line for line in lines if line["event"] == "crawl.fetched"]
+    assert (fetched["site"], fetched["run_id"], fetched["asset"]) == ("docs", result.run_id, "fetched_pages")
 
 
 class InterruptedEmbedder(HashEmbedder):
