@@ -39,7 +39,8 @@ def wait_for(what, child, seconds: float = 30) -> str:
 def pids_of_family(child) -> list[int]:
     """The deaf one and the one that went away, once both are there."""
     said = wait_for(("pids", "deaf", "away"), child)
-    return [int(part) for part in said.partition("pids")[2].split()[:2]]
+    # The others write into the same lines as soon as they are there.
+    return [int(part) for part in said.partition("pids")[2].split() if part.isdigit()][:2]
 
 
 def runs(pid: int) -> bool:
