@@ -1,9 +1,13 @@
 import os
 import subprocess
 import sys
+import tomllib
 from itertools import pairwise
 
 import dagster as dg
+import yaml
+
+from kb_pipeline.settings import PROJECT_ROOT
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "lancedb", "lance", "playwright", "pypdf")
 ASSETS = ["discovered_urls", "fetched_pages", "extracted_text", "chunks", "embeddings", "live_index"]
@@ -47,6 +51,14 @@ def test_a_wrong_setting_stops_the_load_with_its_name_and_what_it_takes():
     assert loaded.returncode != 0
     assert "KB_HOST_CONNECTIONS='many'" in loaded.stderr
     assert "Most requests in flight to one host" in loaded.stderr
+
+
+def test_whoever_loads_the_code_location_gives_it_one_name():
+    """Runs and the state of sensors belong to it: those of `kb up` are those of `dg dev`."""
+    project = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text())["tool"]["dg"]["project"]
+    [location] = yaml.safe_load((PROJECT_ROOT / "workspace.yaml").read_text())["load_from"]
+    assert project["code_location_name"] == location["python_module"]["location_name"]
+    assert project["code_location_target_module"] == location["python_module"]["module_name"]
 
 
 def test_everything_can_be_loaded_and_resolved(definitions):
