@@ -92,6 +92,7 @@ class Crawl:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
         async with AsyncExitStack() as stack:
             self._chain, self._gate = await self._open(stack)
+            await self._tell()
             try:
                 await self._work(_deadline(self._site))
             finally:

@@ -641,8 +641,9 @@ def test_what_a_broken_run_had_asked_for_stays_counted(stores, settings):
     class Breaks(Exception):
         """As a kill would come: after a commit, before the run's end."""
 
-    def broken(*_: object) -> None:
-        raise Breaks
+    def broken(_what: str, done: int, _total: int | None) -> None:
+        if done:
+            raise Breaks
 
     with LoopbackSite(pages) as server:
         site = Refreshes(stores, settings, server)
@@ -652,6 +653,15 @@ def test_what_a_broken_run_had_asked_for_stays_counted(stores, settings):
         assert stores.refreshes.open(SITE).counts["requests"] > 0
         site.fetch()
     assert stores.refreshes.open(SITE).counts["requests"] == 2
+
+
+def test_the_fetching_is_told_before_the_first_page_of_a_slow_site_has_come(stores, settings):
+    told: list[tuple[str, int, int | None, int]] = []
+    with LoopbackSite({"/a": good("a"), "/b": good("b")}) as server:
+        site = Refreshes(stores, settings, server)
+        site.start("/a", "/b")
+        site.fetch(progress=lambda *said: told.append((*said, server.count("/a") + server.count("/b"))))
+    assert told[0] == ("fetching pages", 0, 2, 0)
 
 
 def test_a_bug_on_one_page_ends_that_page_alone(stores, settings):
