@@ -48,7 +48,7 @@ class FetchReport(StageReport):
             self.retries += 1
             return
         if end.outcome in {Outcome.FRESH, Outcome.UNCHANGED}:
-            self.ladder[_RUNGS.get(visit.result.best.answer.value, "fresh")] += 1
+            self.ladder[_RUNGS.get(visit.result.best.answer.value, _LAST_RUNG)] += 1
         if end.outcome is Outcome.FRESH:
             self.tiers[visit.result.best.tier] += 1
         self._list(visit.due, end)
@@ -68,7 +68,8 @@ class FetchReport(StageReport):
         """Fill `counts`."""
         self.counts = {
             **{outcome.value: self.outcomes[outcome] for outcome in Outcome},
-            **{f"ladder_{rung}": amount for rung, amount in self.ladder.items()},
+            # With those that nobody came to: a line of history has no gaps.
+            **{f"ladder_{rung}": self.ladder[rung] for rung in (*_RUNGS.values(), _LAST_RUNG)},
             **{f"tier_{tier}": amount for tier, amount in self.tiers.items()},
             "requests": self.requests,
             "bytes": self.bytes,
@@ -81,3 +82,4 @@ class FetchReport(StageReport):
 
 
 _RUNGS: Final = {"not modified": "not_modified", "same body": "same_body"}
+_LAST_RUNG: Final = "fresh"
