@@ -55,32 +55,21 @@ def run_here(
     """Run the job to its end. Raises SiteBusy when a run of the site is queued or going on, and StoreUnavailable when
     Dagster's storage is lost."""
     with dagster_storage(database.address):
-        return _run(definitions, instance, database, job_name, site_id, watcher)
-
-
-def _run(
-    definitions: dg.Definitions,
-    instance: DagsterInstance,
-    database: Database,
-    job_name: str,
-    site_id: str,
-    watcher: Watcher,
-) -> EndedRun:
-    end_lost_runs(instance, database, site_id=site_id)
-    _refuse_beside_another(instance, site_id)
-    instance.add_dynamic_partitions(str(sites.name), [site_id])
-    run_id = str(uuid.uuid4())
-    with watched_by(watcher), hold_run_lock(database, run_id):
-        ended = definitions.resolve_job_def(job_name).execute_in_process(
-            run_config=_QUIET_LOGGERS,
-            instance=instance,
-            partition_key=site_id,
-            raise_on_error=False,
-            run_id=run_id,
-            tags=process_tag(),
-        )
-    reason = None if ended.success else why_run_failed(instance, run_id)
-    return EndedRun(run_id, ended.success, reason)
+        end_lost_runs(instance, database, site_id=site_id)
+        _refuse_beside_another(instance, site_id)
+        instance.add_dynamic_partitions(str(sites.name), [site_id])
+        run_id = str(uuid.uuid4())
+        with watched_by(watcher), hold_run_lock(database, run_id):
+            ended = definitions.resolve_job_def(job_name).execute_in_process(
+                run_config=_QUIET_LOGGERS,
+                instance=instance,
+                partition_key=site_id,
+                raise_on_error=False,
+                run_id=run_id,
+                tags=process_tag(),
+            )
+        reason = None if ended.success else why_run_failed(instance, run_id)
+        return EndedRun(run_id, ended.success, reason)
 
 
 def forget_site(instance: DagsterInstance, site_id: str) -> None:
