@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -27,9 +26,6 @@ BATCH_TEXTS: Final = 8
 """Texts in one forward pass. On processors larger batches only add padding."""
 LEAST_AGREEMENT: Final = 0.999
 """Cosine of half- and full-precision vectors under which half precision is not used."""
-LEAST_GAIN: Final = 1.2
-"""How much faster half precision must be to be used. It is 1.6 to 1.9 times for the packaged model; for one that it
-does not speed up, whatever else the machine does at the moment would decide, and with it hundreds of megabytes."""
 _PROBES: Final = (
     "How do I give the disk space of deleted rows back to the operating system?",
     "A short line.",
@@ -115,7 +111,7 @@ def _load(files: ModelFiles, precision: Precision, threads: int) -> Any:
     if precision == "half":
         return half
     full = _open(files, None)
-    return half if _half_is_better(half, full) else full
+    return half if _agree(half, full) else full
 
 
 def _open(files: ModelFiles, dtype: Any) -> Any:
@@ -144,30 +140,14 @@ def _has_half_precision(torch: Any) -> bool:
     return any(probe() for probe in probes if probe)
 
 
-def _half_is_better(half: Any, full: Any) -> bool:
-    """Whether half precision agrees with full precision on the probes, and is clearly faster here."""
-    half_vectors, half_seconds = _timed(half)
-    full_vectors, full_seconds = _timed(full)
-    agreement = float((half_vectors * full_vectors).sum(axis=1).min())
-    better = is_worth_it(agreement, gain=full_seconds / half_seconds)
-    log.info(
-        "embed.precision half=%s agreement=%.5f half_seconds=%.3f full_seconds=%.3f",
-        better, agreement, half_seconds, full_seconds,
-    )  # fmt: skip
-    return better
-
-
-def is_worth_it(agreement: float, *, gain: float) -> bool:
-    """Whether half precision is used: its least cosine with full precision, and how many times as fast it is."""
-    return agreement >= LEAST_AGREEMENT and gain >= LEAST_GAIN
-
-
-def _timed(model: Any) -> tuple[NDArray[np.float32], float]:
-    _encode_with(model.encode, _PROBES)  # the first pass also allocates
-    started = time.perf_counter()
-    encoded = _encode_with(model.encode, _PROBES * 4)
-    seconds = time.perf_counter() - started
-    return _unit_vectors(encoded, len(_PROBES) * 4, encoded.shape[1]), seconds
+def _agree(half: Any, full: Any) -> bool:
+    """Whether both precisions give the same vectors of the probes, as far as search can tell. Their speed is not
+    compared: on a busy machine chance would decide, and with it the vectors and hundreds of megabytes."""
+    vectors = [_encode_with(model.encode, _PROBES) for model in (half, full)]
+    first, second = (_unit_vectors(encoded, len(_PROBES), encoded.shape[1]) for encoded in vectors)
+    agreement = float((first * second).sum(axis=1).min())
+    log.info("embed.precision half=%s agreement=%.5f", agreement >= LEAST_AGREEMENT, agreement)
+    return agreement >= LEAST_AGREEMENT
 
 
 def _encode_with(encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:

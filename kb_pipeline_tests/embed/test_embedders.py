@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kb_pipeline.embed import open_embedder
-from kb_pipeline.embed.local import SentenceTransformerEmbedder, is_worth_it, _unit_vectors
+from kb_pipeline.embed.local import SentenceTransformerEmbedder, _agree, _unit_vectors
 from kb_pipeline.embed.model_files import PACKAGED_MODEL, locate
 from kb_pipeline.errors import EmbeddingFailed
 from kb_pipeline.settings import Settings
@@ -68,9 +68,16 @@ def test_vectors_without_length_or_of_the_wrong_shape_are_refused(bad):
         _unit_vectors(bad, 1, 4)
 
 
-@pytest.mark.parametrize(
-    ("agreement", "gain", "used"),
-    [(1.0, 1.9, True), (0.9985, 1.9, False), (1.0, 1.05, False), (1.0, 0.9, False)],
-)
-def test_half_precision_must_agree_and_be_clearly_faster(agreement, gain, used):
-    assert is_worth_it(agreement, gain=gain) is used
+class Fixed:
+    """A model that gives the same vector for every text."""
+
+    def __init__(self, *vector):
+        self.vector = vector
+
+    def encode(self, texts, **_options):
+        return np.array([self.vector] * len(texts), np.float32)
+
+
+@pytest.mark.parametrize(("half", "used"), [((2.0, 0.0), True), ((1.0, 0.04), True), ((1.0, 0.05), False)])
+def test_half_precision_is_used_where_it_agrees(half, used):
+    assert _agree(Fixed(*half), Fixed(1.0, 0.0)) is used
