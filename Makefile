@@ -55,8 +55,8 @@ LOCK := CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --strip-ex
 	--build-deps-for editable --extra browser
 lock: $(DEV_STAMP)
 	$(LOCK) --output-file requirements/run.lock pyproject.toml
-	$(LOCK) --extra dev --constraint requirements/run.lock --output-file requirements/dev.lock pyproject.toml
-	$(LOCK) --extra dev --extra bench --constraint requirements/dev.lock --output-file requirements/bench.lock pyproject.toml
+	$(LOCK) --extra ocr --extra dev --constraint requirements/run.lock --output-file requirements/dev.lock pyproject.toml
+	$(LOCK) --extra ocr --extra dev --extra bench --constraint requirements/dev.lock --output-file requirements/bench.lock pyproject.toml
 	sed -i.was 's/^\(torch==[0-9.]*\)+cpu/\1/' requirements/*.lock && rm requirements/*.lock.was
 
 $(BIN)/python:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from kb_pipeline.errors import ConfigError
@@ -25,9 +25,10 @@ def default_data_dir() -> Path:
 
 
 class Settings(BaseSettings):
-    """Every setting, read from variables of the same name with the prefix `KB_`."""
+    """Every setting, read from variables of the same name with the prefix `KB_`, or from the alias where one is named:
+    accounts and proxies are often set for several programs at once."""
 
-    model_config = SettingsConfigDict(env_prefix="KB_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="KB_", extra="ignore", frozen=True, populate_by_name=True)
 
     data_dir: Path = Field(
         default_factory=default_data_dir,
@@ -109,7 +110,80 @@ class Settings(BaseSettings):
     keep_versions: int = Field(
         default=5, ge=1, le=100, description="Published versions of a site that stay available for a rollback."
     )
+    tiers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Tiers of the fetch chain in order, comma-separated: `plain_http`, `browser_markdown`,"
+        " `browser_content`, `vision`, or `package.module:function` of one of your own. Empty: all that this"
+        " installation has.",
+    )
     chromium: str = Field(default="", description="Path of Chromium. Empty: looked for on PATH.")
+    browsers: int = Field(default=2, ge=1, le=16, description="Most browsers that render pages at once, in one run.")
+    browser_pages: int = Field(default=50, ge=1, description="Pages after which a browser is replaced.")
+    browser_minutes: float = Field(default=15.0, gt=0, description="Age at which a browser is replaced.")
+    browser_max_mb: int = Field(
+        default=1500, ge=200, description="Memory of a browser and its children, in MB, at which it is replaced."
+    )
+    render_timeout_seconds: float = Field(
+        default=45.0, gt=0, le=600, description="Wall-clock limit for rendering one page and reading it."
+    )
+    cloudflare_account_id: str = Field(
+        default="",
+        validation_alias="CLOUDFLARE_ACCOUNT_ID",
+        description="Account whose Browser Rendering and Workers AI render and read pages. Empty: the local tiers"
+        " serve.",
+    )
+    cloudflare_api_token: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias="CLOUDFLARE_API_TOKEN",
+        description="Token of that account, with the permissions Browser Rendering and Workers AI.",
+    )
+    cloudflare_api_url: str = Field(
+        default="https://api.cloudflare.com/client/v4",
+        validation_alias="CLOUDFLARE_API_URL",
+        pattern=r"^https?://",
+        description="Address of Cloudflare's API, for a gateway in front of it.",
+    )
+    cloudflare_requests_a_minute: float = Field(
+        default=60.0,
+        gt=0,
+        validation_alias="CLOUDFLARE_REQUESTS_PER_MINUTE",
+        description="Most requests a minute to Browser Rendering, evenly spaced.",
+    )
+    cloudflare_browser_daily_limit: int = Field(
+        default=0,
+        ge=0,
+        validation_alias="CLOUDFLARE_BROWSER_DAILY_LIMIT",
+        description="Most Browser Rendering calls a day (UTC) of all runs together. 0: no limit.",
+    )
+    cloudflare_vision_daily_limit: int = Field(
+        default=0,
+        ge=0,
+        validation_alias="CLOUDFLARE_VISION_DAILY_LIMIT",
+        description="Most Workers AI vision calls a day (UTC) of all runs together. 0: no limit.",
+    )
+    cloudflare_vision_model: str = Field(
+        default="@cf/meta/llama-3.2-11b-vision-instruct",
+        validation_alias="CLOUDFLARE_VISION_MODEL",
+        description="Workers AI model that reads screenshots.",
+    )
+    proxy: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias="WEBSCRAPER_PROXY",
+        description="Proxy for requests to sites: `http://`, `https://` or `socks5://`, with user and password where"
+        " it wants them.",
+    )
+    proxy_mode: Literal["none", "fallback", "proxy", "direct"] = Field(
+        default="none",
+        validation_alias="WEBSCRAPER_PROXY_MODE",
+        description="`fallback`: directly, then by the proxy after network errors, timeouts, 403, 429 and 5xx."
+        " `proxy`: always by it. `direct` is an old name of `proxy`.",
+    )
+    site_config: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias="WEB_SCRAPER_SITE_CONFIG",
+        description="JSON object from domains or URL patterns to how their pages are fetched"
+        " ([fetching.md](fetching.md#settings-of-a-site)).",
+    )
     log_format: Literal["auto", "console", "json"] = Field(
         default="auto",
         description="Log lines for people (`console`) or machines (`json`); `auto` decides by whether stderr is a"
@@ -130,7 +204,7 @@ class Settings(BaseSettings):
     def _one_place(cls, uri: str) -> str:
         return uri if not uri or "://" in uri else str(Path(uri).expanduser().absolute())
 
-    @field_validator("allow_private", "retry_delays_seconds", mode="before")
+    @field_validator("allow_private", "retry_delays_seconds", "tiers", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -142,6 +216,13 @@ class Settings(BaseSettings):
             message = f"each wait takes 0 to {LONGEST_DELAY_SECONDS:,} seconds"
             raise ValueError(message)
         return delays
+
+    @model_validator(mode="after")
+    def _proxy_for_its_mode(self) -> Settings:
+        if self.proxy_mode in {"proxy", "direct"} and not self.proxy.get_secret_value():
+            message = f"WEBSCRAPER_PROXY_MODE={self.proxy_mode} needs WEBSCRAPER_PROXY, the proxy's address"
+            raise ValueError(message)
+        return self
 
     @property
     def lance_uri(self) -> str:
@@ -159,6 +240,12 @@ class Settings(BaseSettings):
         return f"{self.bot_token}/1.0 (+{self.app_url})"
 
 
+def variable_of(name: str) -> str:
+    """The environment variable of a setting."""
+    alias = Settings.model_fields[name].validation_alias
+    return alias if isinstance(alias, str) else f"KB_{name.upper()}"
+
+
 def load_settings(**overrides: object) -> Settings:
     """Read the environment. Raises ConfigError that names each wrong variable and what it takes."""
     try:
@@ -169,16 +256,21 @@ def load_settings(**overrides: object) -> Settings:
 
 def unknown_variables() -> dict[str, str | None]:
     """Variables of the environment that begin with KB_ and are no setting, each with the setting that is nearest."""
-    known = [f"KB_{name.upper()}" for name in Settings.model_fields]
+    known = [variable_of(name) for name in Settings.model_fields]
     unknown = sorted(name for name in os.environ if name.startswith("KB_") and name.upper() not in known)
     return {name: next(iter(difflib.get_close_matches(name, known, n=1)), None) for name in unknown}
 
 
 def _explain(error: ValidationError) -> str:
+    by_variable = {variable_of(name): field for name, field in Settings.model_fields.items()}
     lines = []
     for problem in error.errors():
-        name = str(problem["loc"][0]) if problem["loc"] else "?"
-        field = Settings.model_fields.get(name)
+        if not problem["loc"]:  # about several settings at once, and says which
+            lines.append(problem["msg"].removeprefix("Value error, "))
+            continue
+        name = str(problem["loc"][0])
+        variable = name if name in by_variable else f"KB_{name.upper()}"
+        field = by_variable.get(variable)
         meaning = f" ({field.description})" if field and field.description else ""
-        lines.append(f"KB_{name.upper()}={problem['input']!r}: {problem['msg']}{meaning}")
+        lines.append(f"{variable}={problem['input']!r}: {problem['msg']}{meaning}")
     return "wrong settings:\n  " + "\n  ".join(lines)

@@ -8,9 +8,10 @@ import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import SecretStr
 from pydantic_core import PydanticUndefined
 
-from kb_pipeline.settings import Settings
+from kb_pipeline.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -25,13 +26,19 @@ name of the variable and what it takes. What concerns one site only is not here:
 This page is made from `kb_pipeline/settings.py` by `make docs`.
 """
 _BOUNDS: Final = (("gt", "more than"), ("ge", "at least"), ("lt", "less than"), ("le", "at most"))
-_TYPE_NAMES: Final = {str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a folder"}
+_TYPE_NAMES: Final = {
+    str: "text",
+    SecretStr: "text, which is shown nowhere",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    Path: "a folder",
+}
 
 
 def settings_page() -> str:
     """The whole page, in Markdown."""
-    prefix = str(Settings.model_config.get("env_prefix", ""))
-    sections = [_section(f"{prefix}{name}".upper(), field) for name, field in Settings.model_fields.items()]
+    sections = [_section(variable_of(name), field) for name, field in Settings.model_fields.items()]
     return "\n".join([_OPENING, *sections])
 
 
@@ -70,7 +77,7 @@ _PLURALS: Final = {str: "texts", float: "numbers", int: "whole numbers"}
 def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return (field.default_factory.__doc__ or "").strip().split("\n")[0]
-    default = field.default
+    default = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
     if default is PydanticUndefined:
         return "none: it must be set"
     if isinstance(default, tuple):

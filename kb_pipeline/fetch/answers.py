@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
+
 if TYPE_CHECKING:
     from kb_pipeline.fetch.client import Response
     from kb_pipeline.model import Text
@@ -51,6 +53,12 @@ class Answer(StrEnum):
     UNREADABLE = "unreadable"
     NOT_A_DOCUMENT = "not a document"
     ON_HOLD = "host on hold"
+    STEPPED_ASIDE = "daily limit reached"
+    """The tier did not ask: the day's calls are used up."""
+    PASSED_OVER = "not for this tier"
+    """A PDF is nothing for a browser, say."""
+    TIER_FAILED = "tier out of order"
+    """The tier's own machinery failed, which says nothing about the page."""
     FAULT = "fault"
     """This program failed on the page."""
 
@@ -58,21 +66,27 @@ class Answer(StrEnum):
 CLEARS: Final = frozenset({Answer.DOCUMENT, Answer.NOT_MODIFIED, Answer.SAME_BODY})
 """The tier's answer is what the page says: no other tier is asked."""
 
-ANOTHER_TIER_MAY_HELP: Final = frozenset(
+EMPTY_HANDED: Final = frozenset(
     {
         Answer.THIN,
         Answer.EMPTY,
+        Answer.UNREADABLE,
         Answer.COOKIE_WALL,
         Answer.AGE_GATE,
         Answer.JS_SHELL,
-        Answer.CHALLENGE,
         Answer.CLIENT_REDIRECT,
-        Answer.REFUSED,
-        Answer.SERVER_ERROR,
-        Answer.BROKEN,
     }
 )
-"""Rendering may cure these. It cures no login, rate limit, guard refusal or dead host, and finds no missing page."""
+"""The site answered, and gave no text that could be read: rendering, or looking at the page, may show it."""
+
+BLOCKED: Final = frozenset({Answer.CHALLENGE, Answer.REFUSED, Answer.SERVER_ERROR, Answer.BROKEN})
+"""The site did not serve this request. Bot shields often refuse plain requests only."""
+
+RENDERING_CURES_NOT: Final = frozenset({Answer.LOGIN_WALL, Answer.PAYWALL, Answer.RATE_LIMITED})
+"""Goes on to another tier only where the page's policy says so."""
+
+NOT_ASKED: Final = frozenset({Answer.STEPPED_ASIDE, Answer.PASSED_OVER, Answer.TIER_FAILED})
+"""The tier says nothing about the page: the next one is asked, and another's answer speaks for the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,10 @@ class PageRequest:
     ignore_noindex: bool = False
     original: str | None = None
     """Page id of the kept page that this one was found to redirect to: there is no need to follow it again."""
+    policy: FetchPolicy = ANY_PAGE
+    """How this address is fetched, where the operator said so."""
+    answered: Response | None = None
+    """What the site answered the first tier, for those after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +122,16 @@ class TierResult:
     wire_bytes: int = 0
     retry_after: float | None = None
     """Seconds the site asked us to wait."""
+    calls: int = 0
+    """Calls of a paid service."""
+    degraded: str = ""
+    """What the text lacks of the page: a frame of which only the visible words could be had, say."""
+    apex_url: str | None = None
+    """The page's address without `www.`, when the host's certificate covers that name and not this one."""
 
     def record(self) -> dict[str, object]:
         """What the ledger keeps of the attempt (`pages.tiers`)."""
-        return {
+        record: dict[str, object] = {
             "tier": self.tier,
             "answer": self.answer.value,
             "why": self.why,
@@ -115,6 +139,8 @@ class TierResult:
             "seconds": round(self.seconds, 3),
             "bytes": self.wire_bytes,
         }
+        optional: dict[str, object] = {"calls": self.calls, "degraded": self.degraded}
+        return record | {name: value for name, value in optional.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,9 @@ RULES: Final[dict[Answer, Rule]] = {
     Answer.BROKEN: Rule(_UNREACHABLE, "The connection to the site broke ({why})", retry=True),
     Answer.UNDECODABLE: Rule(_UNREACHABLE, "The page arrived damaged ({why})", retry=True),
     Answer.EMPTY: Rule(_UNREACHABLE, "The page came back empty", retry=True),
+    Answer.PASSED_OVER: Rule(Outcome.THIN, "No text could be read from the file ({why})"),
+    Answer.TIER_FAILED: Rule(_UNREACHABLE, "We could not open this page ({why})", retry=True),
+    Answer.STEPPED_ASIDE: Rule(Outcome.DEFERRED, "The day's limit of calls is used up ({why})"),
     Answer.ON_HOLD: Rule(Outcome.DEFERRED, "The site asked us to come back later ({why})"),
 }
 

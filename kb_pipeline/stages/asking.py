@@ -22,6 +22,8 @@ class Rules:
     site: Site
     settings: Settings
     harvest_links: bool
+    tiers: tuple[str, ...] = ()
+    """Names of the chain's tiers."""
 
 
 def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
@@ -43,8 +45,8 @@ def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
 def judged_by(rules: Rules, depth: int) -> str:
     """What finds that a body has too little text. No such body is stored, so a better extractor, or other options,
     ask for it again."""
-    options = sorted(to_look_for(rules, depth))
-    return f"extractor {extraction.EXTRACTOR_VERSION}, {MIN_TEXT_CHARACTERS} characters, {', '.join(options)}"
+    by = [f"extractor {extraction.EXTRACTOR_VERSION}", f"{MIN_TEXT_CHARACTERS} characters", *rules.tiers]
+    return ", ".join([*by, *sorted(to_look_for(rules, depth))])
 
 
 def rejected_before(due: DuePage, rules: Rules) -> Rejected | None:

@@ -20,8 +20,10 @@ from kb_pipeline.errors import StoreError
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.hops import Hops
+from kb_pipeline.fetch.tiers import Workshop
 from kb_pipeline.model import Outcome
 from kb_pipeline.stages.asking import Rules
+from kb_pipeline.stages.budget import SharedBudget
 from kb_pipeline.stages.site_session import open_gate, shared_politeness
 from kb_pipeline.stages.visit import Visit, ask, conclude, fault
 from kb_pipeline.store.frontier import DuePage, Ending
@@ -77,7 +79,6 @@ class Crawl:
         self._progress = progress
         self._keep_going = keep_going
         self._tiers_for = tiers_for
-        self._rules = Rules(site, settings, harvest_links=committer.joins_links())
         self._ready: deque[DuePage] = deque()
         self._tasks: dict[asyncio.Task[Visit], str] = {}
         self._done: list[Visit] = []
@@ -92,6 +93,9 @@ class Crawl:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
         async with AsyncExitStack() as stack:
             self._chain, self._gate = await self._open(stack)
+            self._rules = Rules(
+                self._site, self._settings, harvest_links=self._committer.joins_links(), tiers=self._chain.names
+            )
             await self._tell()
             try:
                 await self._work(_deadline(self._site))
@@ -103,7 +107,15 @@ class Crawl:
         client = await stack.enter_async_context(HttpClient(self._settings, turns=politeness))
         gate = open_gate(client, self._stores, self._settings, politeness)
         hops = Hops(gate, self._site.url, subdomains=self._site.options.subdomains)
-        return Chain(self._tiers_for(client, self._settings, hops)), gate
+        workshop = Workshop(
+            client,
+            self._settings,
+            stack,
+            SharedBudget(self._stores),
+            on_redirect=hops,
+            turns=politeness,
+        )
+        return Chain(self._tiers_for(workshop), on_redirect=hops), gate
 
     async def _work(self, deadline: float) -> None:
         while True:

@@ -111,7 +111,7 @@ def conclude(due: DuePage, result: PageResult, rules: Rules, now: datetime) -> V
     if judgement.outcome in {Outcome.FRESH, Outcome.UNCHANGED}:
         return _keep(due, result, ending, rules, now)
     if judgement.outcome is Outcome.THIN:
-        ending = replace(ending, rejected=_rejected(due, result.best, judgement.reason, rules))
+        ending = replace(ending, rejected=_rejected(due, result, judgement.reason, rules))
     return Visit(due, result, ending)
 
 
@@ -162,9 +162,11 @@ def _still_rejected(ending: Ending, rejected: Rejected) -> Ending:
     return replace(ending, outcome=Outcome.THIN, attempt=attempt, rejected=rejected)
 
 
-def _rejected(due: DuePage, best: TierResult, reason: str, rules: Rules) -> Rejected | None:
-    response = best.response
-    if response is None or not response.body:
+def _rejected(due: DuePage, result: PageResult, reason: str, rules: Rules) -> Rejected | None:
+    """The body that is known to say too little. Not one that was rendered as well: the page that comes with scripts
+    stays the same while what they write changes."""
+    response = result.best.response
+    if response is None or not response.body or len(result.attempts) > 1:
         return None
     copy = _copy(response)
     return Rejected(copy.content_hash, copy.etag, copy.last_modified, judged_by(rules, due.depth), reason)

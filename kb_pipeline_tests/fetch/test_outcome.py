@@ -55,6 +55,7 @@ def test_only_what_time_can_cure_is_retried():
         Answer.BROKEN,
         Answer.UNDECODABLE,
         Answer.EMPTY,
+        Answer.TIER_FAILED,
     }
 
 
@@ -122,7 +123,6 @@ def test_a_richer_earlier_result_is_kept_when_no_tier_clears():
         Answer.NOINDEX,
         Answer.ROBOTS_FORBIDS,
         Answer.LOGIN_WALL,
-        Answer.RATE_LIMITED,
         Answer.NOT_PUBLIC,
         Answer.NO_ADDRESS,
         Answer.TIMED_OUT,

@@ -671,8 +671,8 @@ def test_a_bug_on_one_page_ends_that_page_alone(stores, settings):
                 raise ZeroDivisionError
             return await super().fetch(request)
 
-    def tiers(client, settings, on_redirect):
-        return [Stumbling(client, settings, on_redirect=on_redirect)]
+    def tiers(workshop):
+        return [Stumbling(workshop.client, workshop.settings, on_redirect=workshop.on_redirect)]
 
     with LoopbackSite({"/bad": good("bad"), "/fine": good("fine")}) as server:
         site = Refreshes(stores, settings, server)

@@ -1,0 +1,24 @@
+"""Daily caps that every process shares: the counters are rows of PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kb_pipeline.store.stores import Stores
+
+_ALL: Final = ""
+"""The account is one, whichever tenant a site belongs to."""
+
+
+class SharedBudget:
+    """Implements fetch.budget.Budget."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    async def take(self, name: str, most: int) -> bool:
+        """Count one call of the day, unless `most` of them were made. Raises StoreError."""
+        day = self._stores.now().date()
+        return await asyncio.to_thread(self._stores.usage.add, day, _ALL, name, most=most or None)
