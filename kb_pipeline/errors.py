@@ -28,7 +28,9 @@
     │   ├── TooManyRedirects
     │   ├── RedirectRefused        a redirect leads where this page may not follow
     │   ├── NotADocument           neither HTML, text nor PDF
-    │   └── HostOnHold             the host asked to be left alone for longer than a run waits (transient)
+    │   ├── HostOnHold             the host asked to be left alone for longer than a run waits (transient)
+    │   ├── TierUnavailable        what renders or reads pages is out of order; the page is not to blame (transient)
+    │   └── LimitReached           the day's calls of a paid service are used up (transient)
     └── DeriveError                one page could not be derived; the page fails, the others go on
         ├── BodyUnreadable         not a document
         │   └── PdfUnreadable      encrypted, scanned, empty, broken or too large
@@ -181,6 +183,18 @@ class HostOnHold(FetchError):
     def __init__(self, message: str, *, seconds: float) -> None:
         super().__init__(message)
         self.seconds = seconds
+
+
+class TierUnavailable(FetchError):
+    """What renders or reads pages is out of order: no browser, an account that is refused, a service that is down."""
+
+    transient = True
+
+
+class LimitReached(FetchError):
+    """The day's calls of a paid service are used up."""
+
+    transient = True
 
 
 class DeriveError(KbError):

@@ -12,21 +12,9 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.bodies import BodyKind, kind_of
 from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
-from kb_pipeline.errors import (
-    BodyTooLarge,
-    BodyUndecodable,
-    CertificateInvalid,
-    ConnectFailed,
-    ConnectionBroken,
-    FetchError,
-    GuardRefused,
-    HostOnHold,
-    NameNotResolved,
-    NotADocument,
-    TimedOut,
-    TooManyRedirects,
-)
+from kb_pipeline.errors import FetchError, NotADocument
 from kb_pipeline.fetch.answers import Answer, TierResult
+from kb_pipeline.fetch.failures import failed
 from kb_pipeline.fetch.hops import HopRefused
 from kb_pipeline.fetch.reading import DOCUMENT_KINDS, read_response
 from kb_pipeline.fetch.retry_after import retry_after_seconds
@@ -42,19 +30,6 @@ if TYPE_CHECKING:
 NAME: Final = "plain_http"
 
 _REFUSALS: Final = frozenset({403, 429})
-_ERRORS: Final[dict[type[FetchError], Answer]] = {
-    GuardRefused: Answer.NOT_PUBLIC,
-    NameNotResolved: Answer.NO_ADDRESS,
-    ConnectFailed: Answer.NO_CONNECTION,
-    CertificateInvalid: Answer.BAD_CERTIFICATE,
-    TimedOut: Answer.TIMED_OUT,
-    ConnectionBroken: Answer.BROKEN,
-    BodyTooLarge: Answer.TOO_LARGE,
-    BodyUndecodable: Answer.UNDECODABLE,
-    TooManyRedirects: Answer.REDIRECT_LOOP,
-    NotADocument: Answer.NOT_A_DOCUMENT,
-    HostOnHold: Answer.ON_HOLD,
-}
 
 
 class PlainHttp:
@@ -100,7 +75,7 @@ class PlainHttp:
                 on_redirect=partial(self._hop, request),
             )
         except FetchError as error:
-            return _failed(error, time.monotonic() - started)
+            return failed(NAME, error, time.monotonic() - started)
         reading = await self._read(response, request)
         return TierResult(
             NAME,
@@ -144,10 +119,3 @@ class PlainHttp:
 def _validators(request: PageRequest) -> dict[str, str]:
     found = {"If-None-Match": request.etag, "If-Modified-Since": request.last_modified}
     return {name: value for name, value in found.items() if value}
-
-
-def _failed(error: FetchError, seconds: float) -> TierResult:
-    wait = error.seconds if isinstance(error, HostOnHold) else None
-    answer = error.answer if isinstance(error, HopRefused) else _ERRORS[type(error)]
-    requests = 0 if isinstance(error, HostOnHold | GuardRefused) else 1
-    return TierResult(NAME, answer, str(error), requests=requests, seconds=seconds, retry_after=wait)

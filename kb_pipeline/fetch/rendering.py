@@ -1,0 +1,57 @@
+"""What the browser tiers ask for: a page as a browser shows it, and the text of a picture. A local Chromium and
+Cloudflare both render (fetch.chromium, fetch.cloudflare), RapidOCR and Workers AI both read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kb_pipeline.fetch.answers import PageRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A page as a browser had it when it was read."""
+
+    body: bytes
+    """HTML in UTF-8, the frames' text in it; for a screenshot, a PNG or JPEG."""
+    final_url: str
+    """Where the page was when it was read: after redirects, and what its scripts made of the address."""
+    status: int
+    """Of the response that the document came with."""
+    degraded: str = ""
+    """What could be had of the page only in part, in words; empty when nothing."""
+    requests: int = 1
+    wire_bytes: int = 0
+    calls: int = 0
+    """Calls of a paid service."""
+
+
+class Renderer(Protocol):
+    """Renders pages. Each method raises FetchError: TierUnavailable when its own machinery fails, LimitReached when
+    the day's calls are used up, GuardRefused, HopRefused, TimedOut, BodyTooLarge for what the page does."""
+
+    async def content(self, request: PageRequest) -> Rendered:
+        """The rendered HTML."""
+        ...
+
+    async def screenshot(self, request: PageRequest) -> Rendered:
+        """The whole page as a picture."""
+        ...
+
+
+class PictureReader(Protocol):
+    """Reads text off a picture."""
+
+    async def read(self, picture: bytes) -> Sequence[str]:
+        """Its paragraphs in reading order. Raises TierUnavailable, LimitReached, BodyUndecodable when it is no
+        picture."""
+        ...
+
+    @property
+    def calls_a_picture(self) -> int:
+        """Calls of a paid service that one picture costs."""
+        ...
