@@ -7,8 +7,8 @@ import pytest
 from kb_pipeline.errors import FetchError, RedirectRefused
 from kb_pipeline.fetch.answers import CLEARS, Answer, PageRequest, PageResult, TierResult
 from kb_pipeline.fetch.chain import Chain
+from kb_pipeline.fetch.failures import _ANSWERS
 from kb_pipeline.fetch.outcome import LONGEST_WAIT, RULES, Judgement, judge, retry_delay
-from kb_pipeline.fetch.tiers.plain_http import _ERRORS
 from kb_pipeline.model import Outcome, Text
 
 
@@ -25,7 +25,7 @@ def test_every_error_of_a_request_has_an_answer():
     def leaves(kind):
         return {kind, *(leaf for sub in kind.__subclasses__() for leaf in leaves(sub))}
 
-    assert leaves(FetchError) - leaves(RedirectRefused) - {FetchError} == set(_ERRORS)
+    assert leaves(FetchError) - leaves(RedirectRefused) - {FetchError} == set(_ANSWERS)
 
 
 @pytest.mark.parametrize("answer", sorted(set(Answer) - CLEARS))
