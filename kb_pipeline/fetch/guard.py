@@ -18,6 +18,7 @@ import httpcore
 
 from kb_pipeline.errors import GuardRefused, NameNotResolved, TimedOut
 from kb_pipeline.fetch.addresses import Address, parse_address, why_not_public
+from kb_pipeline.fetch.streams import AsyncioBackend
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -156,7 +157,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, guard: Guard, dialler: httpcore.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
-        self._dialler = dialler or httpcore.AnyIOBackend()
+        self._dialler = dialler or AsyncioBackend()
 
     async def connect_tcp(
         self,

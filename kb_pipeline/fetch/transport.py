@@ -10,6 +10,7 @@ import httpcore
 import httpx
 
 from kb_pipeline.errors import CertificateInvalid, ConnectFailed, ConnectionBroken, FetchError, TimedOut
+from kb_pipeline.fetch.connections import Connections
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
 
 if TYPE_CHECKING:
@@ -24,12 +25,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     """Sends requests over connections that the guard opened. No proxy, no environment, HTTP/1.1."""
 
     def __init__(self, guard: Guard, *, ssl_context: ssl.SSLContext, connections: int) -> None:
-        self._pool = httpcore.AsyncConnectionPool(
+        self._pool = Connections(
             ssl_context=ssl_context,
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            keepalive_expiry=KEEPALIVE_SECONDS,
             network_backend=PinnedBackend(guard),
+            most=connections,
+            keepalive_seconds=KEEPALIVE_SECONDS,
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

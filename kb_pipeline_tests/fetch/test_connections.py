@@ -1,0 +1,175 @@
+"""Connections are kept and used again, and one that was lost while it rested costs no page."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import threading
+
+import httpcore
+import pytest
+import trustme
+
+from kb_pipeline.fetch.connections import Connections
+from kb_pipeline.fetch.streams import AsyncioBackend
+from kb_pipeline_tests.sites.replies import Reply, Reset, Stall
+from kb_pipeline_tests.sites.server import LoopbackSite
+
+
+def pool(most=4, context=None):
+    return Connections(
+        ssl_context=context or ssl.create_default_context(),
+        network_backend=AsyncioBackend(),
+        most=most,
+        keepalive_seconds=15,
+    )
+
+
+def request(url, **timeout):
+    host = httpcore.URL(url).host
+    return httpcore.Request("GET", url, headers=[(b"Host", host)], extensions={"timeout": timeout})
+
+
+async def body_of(connections, url, **timeout):
+    response = await connections.handle_async_request(request(url, **timeout))
+    try:
+        return b"".join([piece async for piece in response.stream])
+    finally:
+        await response.stream.aclose()
+
+
+def test_one_connection_serves_requests_that_follow_each_other():
+    async def run(site):
+        connections = pool()
+        bodies = [await body_of(connections, site.url("/a")) for _ in range(5)]
+        await connections.aclose()
+        return bodies
+
+    with LoopbackSite({"/a": Reply("text")}) as site:
+        assert asyncio.run(run(site)) == [b"text"] * 5
+        assert site.connections_accepted == 1
+
+
+def test_no_more_requests_are_in_flight_than_there_are_slots():
+    async def run(site):
+        connections = pool(most=3)
+        await asyncio.gather(*(body_of(connections, site.url("/a")) for _ in range(20)))
+        await connections.aclose()
+
+    with LoopbackSite({"/a": Reply("text", delay=0.01)}) as site:
+        asyncio.run(run(site))
+        assert site.most_at_once == 3
+        assert site.connections_accepted == 3
+
+
+def test_no_slot_in_time_is_a_pool_timeout_and_a_slot_comes_back_when_its_request_is_cancelled():
+    async def run(site):
+        connections = pool(most=1)
+        stalled = asyncio.create_task(body_of(connections, site.url("/stalls")))
+        await asyncio.sleep(0.05)
+        with pytest.raises(httpcore.PoolTimeout):
+            await body_of(connections, site.url("/a"), pool=0.05)
+        stalled.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await stalled
+        found = await body_of(connections, site.url("/a"), pool=5)
+        await connections.aclose()
+        return found
+
+    with LoopbackSite({"/a": Reply("text"), "/stalls": Stall()}) as site:
+        assert asyncio.run(run(site)) == b"text"
+
+
+@pytest.mark.parametrize("behaviour", [Reset(), Reset(b"half a body")])
+def test_slots_come_back_from_requests_that_failed(behaviour):
+    async def run(site):
+        connections = pool(most=2)
+        for _ in range(5):
+            with pytest.raises((httpcore.NetworkError, httpcore.ProtocolError)):
+                await body_of(connections, site.url("/broken"), pool=1)
+        found = await body_of(connections, site.url("/a"), pool=1)
+        await connections.aclose()
+        return found
+
+    with LoopbackSite({"/a": Reply("text"), "/broken": behaviour}) as site:
+        assert asyncio.run(run(site)) == b"text"
+
+
+class _HangsUp:
+    """Answers the first request of each connection, reads the second, and closes without a word."""
+
+    def __enter__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
+        self.connections = 0
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._listener.close()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.connections += 1
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                    connection.recv(65536)
+
+
+def test_a_connection_that_the_site_closed_while_it_rested_costs_no_page():
+    async def run(server):
+        connections = pool()
+        found = [await body_of(connections, server.url) for _ in range(3)]
+        await connections.aclose()
+        return found
+
+    with _HangsUp() as server:
+        assert asyncio.run(run(server)) == [b"ok"] * 3
+        assert server.connections == 3
+
+
+def test_connections_that_rest_are_bounded():
+    async def run(sites):
+        connections = pool(most=2)
+        for site in sites:
+            await body_of(connections, site.url("/a"))
+        resting = len(connections._resting)
+        await connections.aclose()
+        return resting
+
+    with contextlib.ExitStack() as stack:
+        sites = [stack.enter_context(LoopbackSite({"/a": Reply("text")})) for _ in range(4)]
+        assert asyncio.run(run(sites)) == 2
+
+
+def test_tls_inside_tls_is_agreed_as_through_a_proxy_that_speaks_it():
+    authority = trustme.CA()
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    outer, inner = (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) for _ in range(2))
+    authority.issue_cert("outer.test").configure_cert(outer)
+    authority.issue_cert("inner.test").configure_cert(inner)
+
+    async def serve(reader, writer):
+        await writer.start_tls(inner)
+        writer.write(b"said inside:" + await reader.read(100))
+        await writer.drain()
+        writer.close()
+
+    async def run():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=outer)
+        async with server:
+            stream = await AsyncioBackend().connect_tcp("127.0.0.1", server.sockets[0].getsockname()[1], timeout=5)
+            stream = await stream.start_tls(context, "outer.test", 5)
+            stream = await stream.start_tls(context, "inner.test", 5)
+            await stream.write(b"hello", 5)
+            said = await stream.read(100, 5)
+            await stream.aclose()
+            return said
+
+    assert asyncio.run(run()) == b"said inside:hello"
