@@ -149,6 +149,8 @@ class PageResult:
 
     best: TierResult
     attempts: tuple[TierResult, ...] = field(default=())
+    age: float | None = None
+    """Seconds since the page was asked for, when the answer was remembered (fetch.winner_cache)."""
 
     @property
     def errors(self) -> str:

@@ -1,15 +1,12 @@
-"""The table of outcomes, and the chain that feeds it."""
-
-import asyncio
+"""The table of outcomes."""
 
 import pytest
 
 from kb_pipeline.errors import FetchError, RedirectRefused
-from kb_pipeline.fetch.answers import CLEARS, Answer, PageRequest, PageResult, TierResult
-from kb_pipeline.fetch.chain import Chain
+from kb_pipeline.fetch.answers import CLEARS, Answer, PageResult, TierResult
 from kb_pipeline.fetch.failures import _ANSWERS
 from kb_pipeline.fetch.outcome import LONGEST_WAIT, RULES, Judgement, judge, retry_delay
-from kb_pipeline.model import Outcome, Text
+from kb_pipeline.model import Outcome
 
 
 def result(answer, **fields):
@@ -83,60 +80,6 @@ def test_retry_after_lengthens_a_wait_and_never_shortens_it(asked, delay):
 def test_without_delays_or_reason_nothing_is_retried():
     assert retry_delay(BUSY, 1, ()) is None
     assert retry_delay(Judgement(Outcome.GONE, "gone"), 1, DELAYS) is None
-
-
-class Scripted:
-    def __init__(self, name, answer, characters=None):
-        self.name, self.asked = name, 0
-        text = None if characters is None else Text("t", "m", characters)
-        self.result = TierResult(name, answer, f"{name} says so", text=text)
-
-    async def fetch(self, _request):
-        self.asked += 1
-        return self.result
-
-
-def run(*tiers):
-    return asyncio.run(Chain(tiers).fetch(PageRequest("https://example.com/")))
-
-
-def test_the_first_tier_that_clears_wins_and_no_other_is_asked():
-    first, second, third = (
-        Scripted("a", Answer.THIN, 50),
-        Scripted("b", Answer.DOCUMENT, 300),
-        Scripted("c", Answer.DOCUMENT, 900),
-    )
-    assert run(first, second, third).best.tier == "b"
-    assert third.asked == 0
-
-
-def test_a_richer_earlier_result_is_kept_when_no_tier_clears():
-    found = run(Scripted("a", Answer.THIN, 150), Scripted("b", Answer.THIN, 20), Scripted("c", Answer.BROKEN))
-    assert found.best.tier == "a"
-    assert found.errors.splitlines() == ["a: a says so", "b: b says so", "c: c says so"]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Answer.NOT_FOUND,
-        Answer.NOINDEX,
-        Answer.ROBOTS_FORBIDS,
-        Answer.LOGIN_WALL,
-        Answer.NOT_PUBLIC,
-        Answer.NO_ADDRESS,
-        Answer.TIMED_OUT,
-        Answer.ON_HOLD,
-    ],
-)
-def test_what_rendering_cannot_cure_ends_the_chain(answer):
-    browser = Scripted("browser", Answer.DOCUMENT, 500)
-    assert run(Scripted("plain", answer), browser).best.answer is answer
-    assert browser.asked == 0
-
-
-def test_a_refused_request_goes_on_to_the_next_tier():
-    assert run(Scripted("plain", Answer.REFUSED), Scripted("browser", Answer.DOCUMENT, 500)).best.tier == "browser"
 
 
 def test_the_record_of_a_tier_is_what_the_ledger_keeps():

@@ -1,0 +1,112 @@
+"""Between tiers: whether another one is asked, and which attempt speaks for the page. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.fetch.answers import BLOCKED, CLEARS, EMPTY_HANDED, NOT_ASKED, RENDERING_CURES_NOT, Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kb_pipeline.fetch.answers import TierResult
+    from kb_pipeline.fetch.policy import FetchPolicy
+
+TURNED_OUT: Final = frozenset(
+    {
+        Answer.NOINDEX,
+        Answer.NOT_FOUND,
+        Answer.SOFT_NOT_FOUND,
+        Answer.ROBOTS_FORBIDS,
+        Answer.LOGIN_WALL,
+        Answer.PAYWALL,
+        Answer.PARKED,
+        Answer.OFF_SITE,
+        Answer.SAME_REDIRECT,
+        Answer.NOT_A_DOCUMENT,
+    }
+)
+"""What a page that showed nothing at first may prove to be once it is rendered."""
+
+_TIME_CURES: Final = frozenset(
+    {
+        Answer.EMPTY,
+        Answer.TIMED_OUT,
+        Answer.BROKEN,
+        Answer.SERVER_ERROR,
+        Answer.RATE_LIMITED,
+        Answer.TIER_FAILED,
+    }
+)
+"""A rendering that failed so says nothing about the page: it is tried again later."""
+
+
+def goes_on(attempts: Sequence[TierResult], policy: FetchPolicy) -> bool:
+    """Whether another tier may do better than the last one. What the site said to the first that asked it decides
+    for good: a page that is not there, a dead host and a refusal of the guard are that for a browser too."""
+    answer = attempts[-1].answer
+    if policy.fallback_enabled is False or answer in CLEARS:
+        return False
+    if answer in NOT_ASKED:
+        return True
+    if answer in EMPTY_HANDED:
+        return policy.fallback_on_empty is not False
+    if answer in BLOCKED:
+        return policy.fallback_on_blocked is not False
+    if answer in RENDERING_CURES_NOT:
+        # A 429 that names no time to come back is how some shields refuse; one that does is a host's own word.
+        is_shield = answer is Answer.RATE_LIMITED and attempts[-1].retry_after is None
+        return policy.fallback_on_blocked is True or (is_shield and policy.fallback_on_blocked is None)
+    # A later tier may run out of time in a way of its own, and the one after it be of use still.
+    return answer is Answer.TIMED_OUT and len(_said(attempts)) > 1
+
+
+def best_of(attempts: Sequence[TierResult], policy: FetchPolicy) -> TierResult:
+    """The attempt that clears; else the richest text; else what the site said to the first that asked it.
+
+    Three things come before a text that is too short. `noindex`, which the rendered page may say alone. A tier that
+    had no calls left for the day, unless another has settled the matter: the page waits for it. And where there is
+    no text at all, what the page proved to be when it was rendered.
+    """
+    cleared = next((attempt for attempt in attempts if attempt.answer in CLEARS), None)
+    if cleared is not None:
+        return cleared
+    said = _said(attempts)
+    turned_out = _turned_out(said)
+    if turned_out is not None and turned_out.answer is Answer.NOINDEX:
+        return turned_out
+    settled = turned_out is not None or (len(said) == 1 and not goes_on(said, policy))
+    aside = next((attempt for attempt in attempts if attempt.answer is Answer.STEPPED_ASIDE), None)
+    if aside is not None and not settled:
+        return aside
+    return _richest(attempts) or turned_out or _rendered(attempts) or (said or attempts)[0]
+
+
+def _said(attempts: Sequence[TierResult]) -> list[TierResult]:
+    """Those that asked the site."""
+    return [attempt for attempt in attempts if attempt.answer not in NOT_ASKED]
+
+
+def _richest(attempts: Sequence[TierResult]) -> TierResult | None:
+    """The attempt with most text, the earliest of equals."""
+    with_text = [(attempt.text.characters, attempt) for attempt in attempts if attempt.text is not None]
+    return max(with_text, key=lambda pair: pair[0])[1] if with_text else None
+
+
+def _turned_out(said: Sequence[TierResult]) -> TierResult | None:
+    """A login, a missing page behind what showed nothing. A site that refused the first request is not believed when
+    it tells the next one that there is no such page."""
+    if not said or said[0].answer not in EMPTY_HANDED:
+        return None
+    return next((attempt for attempt in said[1:] if attempt.answer in TURNED_OUT), None)
+
+
+def _rendered(attempts: Sequence[TierResult]) -> TierResult | None:
+    """What speaks for a page that gave nothing at first when rendering it gave nothing either: what the rendered page
+    is, say a cookie wall; or that rendering failed. A file that nobody could read stays that."""
+    said = _said(attempts)
+    if not said or said[0].answer not in EMPTY_HANDED - {Answer.UNREADABLE}:
+        return None
+    later = attempts[attempts.index(said[0]) + 1 :]
+    shown = next((attempt for attempt in later if attempt.answer in EMPTY_HANDED - {Answer.EMPTY}), None)
+    return shown or next((attempt for attempt in reversed(later) if attempt.answer in _TIME_CURES), None)
