@@ -27,13 +27,14 @@ from benchmarks.report import Line, Report
 from benchmarks.scenarios import real_site
 from benchmarks.scenarios.comparison import comparison
 from benchmarks.scenarios.crashes import crashes
+from benchmarks.scenarios.fetching import fetching
 from benchmarks.scenarios.growth import growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
-SUBJECTS: Final = ("real_site", "crashes", "comparison", "growth")
+SUBJECTS: Final = ("real_site", "crashes", "comparison", "growth", "fetching")
 
 
 def main() -> int:
@@ -77,7 +78,8 @@ def run_subject(bench: Bench, subject: str, only: list[str] | None) -> None:
                     collect(bench, name, partial(scenario, life))
             life.kb.drop()
         return
-    run: Callable[[Bench], Iterator[Line]] = {"crashes": crashes, "comparison": comparison, "growth": growth}[subject]
+    subjects: tuple[Callable[[Bench], Iterator[Line]], ...] = (crashes, comparison, growth, fetching)
+    run = next(run for run in subjects if run.__name__ == subject)
     collect(bench, subject, partial(run, bench))
 
 
