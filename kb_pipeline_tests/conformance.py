@@ -13,7 +13,7 @@ from kb_pipeline.core.extract import extract_html
 from kb_pipeline.core.links import harvest
 from kb_pipeline.core.page_state import classify
 from kb_pipeline.core.pdf import read_pdf
-from kb_pipeline.core.robots import Robots, RobotsAccess, access_from_status
+from kb_pipeline.core.robots import Robots, RobotsAccess, access_of
 from kb_pipeline.core.scope import Scope, TrapWatch
 from kb_pipeline.core.sitemaps import may_list, parse_sitemap
 from kb_pipeline.errors import PdfUnreadable
@@ -60,7 +60,7 @@ def robots_status(responses: list[dict[str, object]]) -> str:
     if last.get("status") == 304:
         return "keep_cached"
     status = last.get("status")
-    access = access_from_status(status if isinstance(status, int) else None)
+    access = access_of(status if isinstance(status, int) else None)
     if access is RobotsAccess.UNAVAILABLE:
         return "disallow_all"
     return "parse" if access is RobotsAccess.PARSE and last.get("body") else "allow_all"

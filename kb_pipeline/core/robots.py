@@ -6,10 +6,10 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from kb_pipeline.core.robots_rules import RuleIndex, is_allowed, rank_of
 from kb_pipeline.core.urls import is_http, normalize_escapes, resolve, without_fragment
 
 if TYPE_CHECKING:
@@ -36,99 +36,38 @@ class RobotsAccess(StrEnum):
 
     PARSE = "parse"
     ALLOW_ALL = "allow_all"
-    UNAVAILABLE = "unavailable"
+    KEEP_CACHED = "keep_cached"
+    """The copy that is held is still the file (RFC 9110 §15.4.5)."""
+    UNAVAILABLE = "disallow_all"
     """Nothing may be fetched. A file that was not read forbids no page, though: nothing is removed."""
 
 
-def access_from_status(status: int | None) -> RobotsAccess:
-    """Meaning of the final status of robots.txt, redirects followed; None when there was no answer at all.
+def access_of(status: int | None, body: bytes = b"") -> RobotsAccess:
+    """Meaning of the final answer for robots.txt, redirects followed; a status of None when there was no answer.
 
     429 asks a crawler to stay away, so it is not read as "there is no such file" although it is a 4xx.
     """
-    too_many_requests = 429
+    too_many_requests, not_modified = 429, 304
     if status is None or status >= 500 or status == too_many_requests:  # noqa: PLR2004
         return RobotsAccess.UNAVAILABLE
-    if 200 <= status < 300:  # noqa: PLR2004
+    if status == not_modified:
+        return RobotsAccess.KEEP_CACHED
+    if 200 <= status < 300 and body.strip():  # noqa: PLR2004
         return RobotsAccess.PARSE
-    # What remains after redirects: 4xx, and a redirect that led nowhere or too far (§2.3.1.2).
+    # What remains after redirects: nothing to read, 4xx, and a redirect that led nowhere or too far (§2.3.1.2).
     return RobotsAccess.ALLOW_ALL
 
 
-@dataclass(frozen=True, slots=True)
-class _Wildcard:
-    """A rule with `*`, cut at its stars."""
-
-    length: int
-    allow: bool
-    first: str
-    middle: tuple[str, ...]
-    last: str | None
-    """Text the path must end with; None when the rule matches any path that goes on."""
-
-    def matches(self, path: str) -> bool:
-        """Greedy leftmost search of each piece: right for this grammar, and linear in the path."""
-        if not path.startswith(self.first):
-            return False
-        position = len(self.first)
-        for piece in self.middle:
-            found = path.find(piece, position)
-            if found < 0:
-                return False
-            position = found + len(piece)
-        return self.last is None or (len(path) - position >= len(self.last) and path.endswith(self.last))
-
-
-@dataclass(slots=True)
-class _Rules:
-    """Rules of one product token, all its groups merged."""
-
-    literals: dict[str, bool] = field(default_factory=dict)
-    exact: dict[str, bool] = field(default_factory=dict)
-    """Rules that end in `$` and have no star, without the `$`."""
-    wildcards: list[_Wildcard] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, lines: Iterable[_Line]) -> _Rules:
-        rules = cls()
-        for value, allow in dict.fromkeys(lines):
-            pattern = _normal_pattern(value)
-            rules._add(pattern, allow=allow)
-            if allow and pattern.endswith(("/index.html", "/index.htm")):
-                # Google's reading: who allows a folder's index page means the folder's own address too.
-                rules._add(f"{pattern.rpartition('/')[0]}/$", allow=True)
-        rules.lengths = sorted({len(pattern) for pattern in rules.literals}, reverse=True)
-        rules.wildcards.sort(key=lambda rule: (-rule.length, not rule.allow))
-        return rules
-
-    def _add(self, pattern: str, *, allow: bool) -> None:
-        anchored = pattern.endswith("$")
-        if "*" not in pattern:
-            rules, text = (self.exact, pattern[:-1]) if anchored else (self.literals, pattern)
-            rules[text] = allow or rules.get(text, False)
-            return
-        first, *middle = pattern.removesuffix("$").split("*")
-        last = middle.pop() if anchored else None
-        self.wildcards.append(_Wildcard(len(pattern), allow, first, tuple(filter(None, middle)), last))
-
-    def allows(self, path: str) -> bool:
-        """The longest match decides, and Allow wins a tie (§2.2.2)."""
-        best, allow = self._best_literal(path)
-        for rule in self.wildcards:
-            if rule.length < best or (rule.length == best and (allow or not rule.allow)):
-                break
-            if rule.matches(path):
-                return rule.allow
-        return allow
-
-    def _best_literal(self, path: str) -> tuple[int, bool]:
-        if path in self.exact:
-            return len(path) + 1, self.exact[path]
-        for length in self.lengths:
-            verdict = self.literals.get(path[:length]) if length <= len(path) else None
-            if verdict is not None:
-                return length, verdict
-        return -1, True
+def _index(lines: Iterable[_Line]) -> RuleIndex:
+    rules: list[tuple[str, int]] = []
+    for value, allow in dict.fromkeys(lines):
+        pattern = _normal_pattern(value)
+        rules.append((pattern, rank_of(pattern, allow=allow)))
+        if allow and pattern.endswith(("/index.html", "/index.htm")):
+            # Google's reading: who allows a folder's index page means the folder's own address too.
+            folder = f"{pattern.rpartition('/')[0]}/$"
+            rules.append((folder, rank_of(folder, allow=True)))
+    return RuleIndex(rules)
 
 
 class Robots:
@@ -137,7 +76,7 @@ class Robots:
     def __init__(self, reader: _Reader) -> None:
         self._groups = reader.groups
         self._delays = reader.delays
-        self._merged: dict[str, _Rules] = {}
+        self._merged: dict[str, RuleIndex] = {}
         self.sitemap_lines = tuple(reader.sitemaps)
         """Values of the `Sitemap:` lines, as written."""
 
@@ -152,7 +91,7 @@ class Robots:
     def allows(self, token: str, url: str) -> bool:
         """Whether the crawler of this product token may request `url`. /robots.txt itself always may be (§2.2.2)."""
         path = _path_of(url)
-        return path == "/robots.txt" or self._rules(self._group(token)).allows(path)
+        return path == "/robots.txt" or is_allowed(self._rules(self._group(token)).best(path))
 
     def crawl_delay(self, token: str) -> float | None:
         """Seconds of `Crawl-delay` in the group that `allows` uses; None when there is none."""
@@ -167,11 +106,11 @@ class Robots:
         own = token.partition("/")[0].strip().lower()
         return own if own in self._groups else "*"
 
-    def _rules(self, agent: str) -> _Rules:
+    def _rules(self, agent: str) -> RuleIndex:
         """All groups that name `agent`, as one (§2.2.1). Merged when asked for: a file may name 20,000 agents."""
         if agent not in self._merged:
             lines = itertools.chain.from_iterable(self._groups.get(agent, ()))
-            self._merged[agent] = _Rules.of(lines)
+            self._merged[agent] = _index(lines)
         return self._merged[agent]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 
-from kb_pipeline.core.robots import Robots, RobotsAccess, access_from_status
+from kb_pipeline.core.robots import Robots, RobotsAccess, access_of
 from kb_pipeline.core.urls import origin_of
 from kb_pipeline.errors import FetchError, GuardRefused, TooManyRedirects
 
@@ -116,6 +116,10 @@ class RobotsGate:
             return RobotsVerdict(Access.ALLOWED, delay, rules.sitemaps)
         return RobotsVerdict(Access.FORBIDDEN, delay, rules.sitemaps, "robots.txt does not allow this page")
 
+    async def access(self, url: str) -> RobotsAccess:
+        """What the answer for the robots.txt of the origin of `url` means."""
+        return (await self._rules_of(origin_of(url))).access
+
     async def _rules_of(self, origin: str) -> _Rules:
         async with self._locks.setdefault(origin, asyncio.Lock()):
             known = self._rules.get(origin)
@@ -132,13 +136,18 @@ class RobotsGate:
     async def _read(self, origin: str) -> _Rules:
         url = f"{origin}/robots.txt"
         status, body, why = await self._ask(url)
-        access = access_from_status(status)
+        access = access_of(status, body)
         if access is RobotsAccess.UNAVAILABLE:
             return await self._last_good(origin, url, why)
+        if access is RobotsAccess.KEEP_CACHED:
+            stored = await asyncio.to_thread(self._files.get, origin)
+            if stored is None:
+                return self._unavailable(origin, why)
+            status, body = _OK, stored.body
         if access is RobotsAccess.ALLOW_ALL:
             body = b""
         await asyncio.to_thread(self._files.put, origin, status or _OK, body, self._now())
-        return self._parsed(access, body, url)
+        return await self._parsed(access, body, url)
 
     async def _ask(self, url: str) -> tuple[int | None, bytes, str]:
         """Status (None: no answer), body, and what to say when the answer forbids all."""
@@ -158,10 +167,19 @@ class RobotsGate:
         stored = await asyncio.to_thread(self._files.get, origin)
         if stored is not None and self._now() - stored.fetched_at < _LAST_GOOD_COPY:
             log.info("crawl.robots_from_copy", origin=origin, why=why, fetched_at=stored.fetched_at.isoformat())
-            return self._parsed(RobotsAccess.PARSE, stored.body, url)
+            return await self._parsed(RobotsAccess.PARSE, stored.body, url)
+        return self._unavailable(origin, why)
+
+    def _unavailable(self, origin: str, why: str) -> _Rules:
         log.warning("crawl.robots_unavailable", origin=origin, why=why)
         return _Rules(RobotsAccess.UNAVAILABLE, Robots.parse(b""), (), why, self._now())
 
-    def _parsed(self, access: RobotsAccess, body: bytes, url: str) -> _Rules:
-        robots = Robots.parse(body)
+    async def _parsed(self, access: RobotsAccess, body: bytes, url: str) -> _Rules:
+        robots = await asyncio.to_thread(self._indexed, body, url)
         return _Rules(access, robots, robots.sitemaps(url), "", self._now())
+
+    def _indexed(self, body: bytes, url: str) -> Robots:
+        robots = Robots.parse(body)
+        # The first check puts a group's rules in order: 0.2 s for the largest file, in which other pages go on.
+        robots.allows(self._token, url.removesuffix("robots.txt"))
+        return robots

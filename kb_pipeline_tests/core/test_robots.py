@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_pipeline.core.robots import MAX_BYTES, Robots, RobotsAccess, access_from_status
+from kb_pipeline.core.robots import MAX_BYTES, Robots, RobotsAccess, access_of
 
 BOT = "KbBot"
 paths = st.text(alphabet="abc/*$%.", max_size=12).map("/{}".format)
@@ -146,25 +144,28 @@ def test_what_lies_beyond_the_limit_is_not_read():
     ],
     ids=["many stars", "agents times rules", "many wildcards"],
 )
-def test_a_hostile_file_is_read_in_no_time(body):
-    started = time.process_time()
+def test_a_hostile_file_is_read_to_its_end(body):
     file = Robots.parse(body)
-    file.allows(BOT, "https://example.com/" + "a/" * 1_000)
-    file.allows("a7", "https://example.com/x")
-    assert time.process_time() - started < 3
+    assert allowed(file, "/" + "b/" * 1_000)
+    assert allowed(file, "/b", "a7")
 
 
 @pytest.mark.parametrize(
-    ("status", "access"),
+    ("status", "body", "access"),
     [
-        (200, RobotsAccess.PARSE),
-        (404, RobotsAccess.ALLOW_ALL),
-        (403, RobotsAccess.ALLOW_ALL),
-        (301, RobotsAccess.ALLOW_ALL),
-        (429, RobotsAccess.UNAVAILABLE),
-        (503, RobotsAccess.UNAVAILABLE),
-        (None, RobotsAccess.UNAVAILABLE),
+        (200, b"User-agent: *", RobotsAccess.PARSE),
+        (206, b"User-agent: *", RobotsAccess.PARSE),
+        (200, b" \r\n", RobotsAccess.ALLOW_ALL),
+        (204, b"", RobotsAccess.ALLOW_ALL),
+        (404, b"User-agent: *", RobotsAccess.ALLOW_ALL),
+        (403, b"", RobotsAccess.ALLOW_ALL),
+        (301, b"", RobotsAccess.ALLOW_ALL),
+        (304, b"", RobotsAccess.KEEP_CACHED),
+        (429, b"", RobotsAccess.UNAVAILABLE),
+        (503, b"User-agent: *", RobotsAccess.UNAVAILABLE),
+        (999, b"User-agent: *", RobotsAccess.UNAVAILABLE),
+        (None, b"", RobotsAccess.UNAVAILABLE),
     ],
 )
-def test_the_status_of_robots_txt_has_its_meaning(status, access):
-    assert access_from_status(status) is access
+def test_the_answer_for_robots_txt_has_its_meaning(status, body, access):
+    assert access_of(status, body) is access

@@ -72,6 +72,16 @@ def test_without_an_answer_nothing_may_be_fetched(answer):
     assert "robots.txt" in verdict.reason
 
 
+def test_not_modified_makes_the_copy_that_is_held_good_again_and_is_no_answer_without_one():
+    files = MemoryRobotsFiles()
+    with LoopbackSite({"/robots.txt": Reply(status=304)}) as site:
+        assert verdicts(site, "/a", files=files)[0].access is Access.UNAVAILABLE
+        files.put(site.origin, 200, RULES.encode(), datetime(2020, 1, 1, tzinfo=UTC))
+        kept = verdicts(site, "/a", "/private", files=files)
+        assert files.get(site.origin).fetched_at > datetime(2020, 1, 1, tzinfo=UTC)
+    assert [verdict.access for verdict in kept] == [Access.ALLOWED, Access.FORBIDDEN]
+
+
 def test_the_last_good_copy_serves_for_a_day_and_no_longer():
     files = MemoryRobotsFiles()
     with LoopbackSite({"/robots.txt": text(RULES)}) as site:
