@@ -1,0 +1,86 @@
+"""What ends a page's job before it is done: its renderer crashed, its browser went away, its memory ran over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+
+from playwright.async_api import Error as PlaywrightError
+
+from kb_pipeline.errors import BodyTooLarge, TierUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from playwright.async_api import Page
+
+    from kb_pipeline.fetch.chromium.browser import Browser
+
+T = TypeVar("T")
+
+TOO_MUCH: Final = 2
+"""Times a browser's allowed memory at which it is ended under a page."""
+_LOOK_EVERY: Final = 1.0
+
+
+class BrowserLost(Exception):
+    """The browser went away, and the page may not be to blame. Never leaves this package."""
+
+
+async def unless_alarmed(job: Coroutine[object, object, T], page: Page, browser: Browser, max_mb: int) -> T:
+    """Do the job. Raises what it raises; TierUnavailable when the page crashes, BodyTooLarge when it takes more
+    than twice `max_mb` MB, BrowserLost."""
+    crashed, gone = asyncio.Event(), asyncio.Event()
+    page.on("crash", lambda _: crashed.set())
+    browser.driven.on("disconnected", lambda _: gone.set())
+    working = asyncio.ensure_future(job)
+    alarms = [
+        asyncio.ensure_future(_crash(crashed, browser)),
+        asyncio.ensure_future(_gone(gone)),
+        asyncio.ensure_future(_memory(browser, TOO_MUCH * max_mb)),
+    ]
+    try:
+        await asyncio.wait({working, *alarms}, return_when=asyncio.FIRST_COMPLETED)
+        for alarm in alarms:
+            if alarm.done():
+                alarm.result()
+        return await working
+    except PlaywrightError as error:
+        raise _meaning(error, browser) from error
+    finally:
+        for task in (working, *alarms):
+            task.cancel()
+        await asyncio.gather(working, *alarms, return_exceptions=True)
+
+
+def _meaning(error: PlaywrightError, browser: Browser) -> Exception:
+    if "crash" in str(error).lower():
+        return _crash_error(browser)
+    if not browser.driven.is_connected():
+        return BrowserLost(str(error))
+    return TierUnavailable(f"Chromium failed on the page ({str(error).partition(chr(10))[0][:200]})")
+
+
+def _crash_error(browser: Browser) -> TierUnavailable:
+    browser.broken = "a page crashed it"
+    return TierUnavailable("the page crashed the browser")
+
+
+async def _crash(crashed: asyncio.Event, browser: Browser) -> NoReturn:
+    await crashed.wait()
+    raise _crash_error(browser)
+
+
+async def _gone(gone: asyncio.Event) -> NoReturn:
+    await gone.wait()
+    raise BrowserLost
+
+
+async def _memory(browser: Browser, most: int) -> NoReturn:
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        memory = await browser.memory_mb()
+        if memory > most:
+            browser.broken = f"a page took {memory} MB"
+            message = f"the page takes {memory} MB of memory to render, and {most} are allowed"
+            raise BodyTooLarge(message)

@@ -1,0 +1,126 @@
+"""The browsers of a run: so many at once, each replaced by its uses, age and memory, all ended at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+import structlog
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import async_playwright
+
+from kb_pipeline.errors import TierUnavailable
+from kb_pipeline.fetch.chromium.browser import Browser, start_browser
+from kb_pipeline.fetch.chromium.folders import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Playwright
+
+    from kb_pipeline.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+class BrowserPool:
+    """Lends browsers, one borrower each. Nothing is started before the first is asked for."""
+
+    def __init__(self, settings: Settings, chromium: str, proxy: str) -> None:
+        self._settings = settings
+        self._chromium = chromium
+        self._proxy = proxy
+        self._slots = asyncio.Semaphore(settings.browsers)
+        self._starting = asyncio.Lock()
+        self._idle: list[Browser] = []
+        self._all: set[Browser] = set()
+        self._folder: RunFolder | None = None
+        self._playwright: Playwright | None = None
+        self._closed = False
+
+    @contextlib.asynccontextmanager
+    async def borrow(self) -> AsyncIterator[Browser]:
+        """A browser for one page, as soon as one is free. Raises TierUnavailable."""
+        async with self._slots:
+            browser = await self._fresh()
+            try:
+                browser.pages += 1
+                yield browser
+            except BaseException:
+                if not browser.driven.is_connected():
+                    browser.broken = browser.broken or "it went away"
+                raise
+            finally:
+                await asyncio.shield(self._take_back(browser))
+
+    async def aclose(self) -> None:
+        """End every browser, and the driver. Never raises."""
+        self._closed = True
+        await asyncio.gather(*(self._end(browser) for browser in list(self._all)))
+        await self._stop_driver()
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.remove)
+            self._folder = None
+
+    async def _fresh(self) -> Browser:
+        while self._idle:
+            browser = self._idle.pop()
+            if not self._is_worn(browser):
+                return browser
+            await self._end(browser)
+        # One at a time: starting takes a core for a second.
+        async with self._starting:
+            if self._closed:
+                message = "the browsers are closed"
+                raise TierUnavailable(message)
+            return await self._start()
+
+    async def _start(self) -> Browser:
+        if self._folder is None:
+            self._folder = await asyncio.to_thread(RunFolder)
+        try:
+            browser = await self._launch(self._folder)
+        except TierUnavailable:
+            # The driver may be what is broken.
+            await self._stop_driver()
+            browser = await self._launch(self._folder)
+        self._all.add(browser)
+        log.debug("browser.started", version=browser.driven.version, keeper=browser.keeper)
+        return browser
+
+    async def _launch(self, folder: RunFolder) -> Browser:
+        if self._playwright is None:
+            try:
+                self._playwright = await async_playwright().start()
+            except (PlaywrightError, OSError) as error:
+                message = f"Playwright could not be started ({str(error).partition(chr(10))[0]})"
+                raise TierUnavailable(message) from error
+        return await start_browser(self._playwright, self._chromium, folder.for_browser(), folder.lock, self._proxy)
+
+    async def _take_back(self, browser: Browser) -> None:
+        if not self._is_worn(browser) and not self._closed:
+            memory = await browser.memory_mb()
+            if memory > self._settings.browser_max_mb:
+                browser.broken = f"it holds {memory} MB"
+        if self._is_worn(browser) or self._closed:
+            log.debug("browser.replaced", pages=browser.pages, why=browser.broken)
+            await self._end(browser)
+        else:
+            self._idle.append(browser)
+
+    def _is_worn(self, browser: Browser) -> bool:
+        return browser.is_worn(self._settings.browser_pages, self._settings.browser_minutes * 60)
+
+    async def _end(self, browser: Browser) -> None:
+        if browser in self._all:
+            self._all.discard(browser)
+            await browser.end()
+
+    async def _stop_driver(self) -> None:
+        """Only when no browser is left: the driver ends those that it knows."""
+        playwright, self._playwright = self._playwright, None
+        if playwright is not None and not self._all:
+            with contextlib.suppress(TimeoutError, PlaywrightError, OSError):
+                async with asyncio.timeout(10):
+                    await playwright.stop()

@@ -1,0 +1,72 @@
+"""What one page's requests came to: counted and limited by the proxy, read by whoever renders the page."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.errors import GuardRefused
+
+if TYPE_CHECKING:
+    from kb_pipeline.errors import FetchError
+
+MAX_BYTES: Final = 64 * 2**20
+"""Of all that a page loads. Hundreds of times what a page's text needs; a stream that never ends stops here."""
+MAX_CONNECTIONS: Final = 128
+_REMEMBERED: Final = 256
+"""Places whose failure is remembered, of one page."""
+
+
+@dataclass(slots=True, eq=False)
+class PageTraffic:
+    """The requests of one page. `user` and `password` are what its browser shows the proxy."""
+
+    max_bytes: int = MAX_BYTES
+    user: str = field(default_factory=lambda: secrets.token_hex(8))
+    password: str = field(default_factory=lambda: secrets.token_hex(16))
+    received: int = 0
+    """Bytes from the sites, as they came."""
+    sent: int = 0
+    refused: int = 0
+    """Requests to addresses that are not public."""
+    in_flight: int = 0
+    last_active: float = field(default_factory=time.monotonic)
+    failures: OrderedDict[tuple[str, int], FetchError] = field(default_factory=OrderedDict)
+    """Why a place could not be reached, by host and port; the latest of each."""
+    connections: set[asyncio.Task[None]] = field(default_factory=set)
+    closed: bool = False
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the page has had all the bytes that one gets."""
+        return self.received + self.sent > self.max_bytes
+
+    def count(self, *, received: int = 0, sent: int = 0) -> None:
+        """Add bytes. Raises ConnectionAbortedError once the page has had enough of them."""
+        self.received += received
+        self.sent += sent
+        self.last_active = time.monotonic()
+        if self.exhausted:
+            self.drop()
+            raise ConnectionAbortedError
+
+    def note_failure(self, host: str, port: int, error: FetchError) -> None:
+        """Remember why a place could not be reached."""
+        if isinstance(error, GuardRefused):
+            self.refused += 1
+        self.failures[host, port] = error
+        self.failures.move_to_end((host, port))
+        if len(self.failures) > _REMEMBERED:
+            self.failures.popitem(last=False)
+
+    def drop(self) -> None:
+        """End every connection, and open no more."""
+        self.closed = True
+        ours = asyncio.current_task()
+        for connection in list(self.connections):
+            if connection is not ours:
+                connection.cancel()

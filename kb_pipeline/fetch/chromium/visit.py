@@ -1,0 +1,130 @@
+"""One page, opened: the way there, and every way in which it can fail on it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from playwright.async_api import Error as PlaywrightError
+
+from kb_pipeline.core.urls import is_http, without_fragment
+from kb_pipeline.errors import ConnectionBroken, FetchError, NotADocument, TimedOut
+from kb_pipeline.fetch.chromium.guard_proxy import FAILED
+from kb_pipeline.fetch.chromium.net_errors import from_net_error, net_code
+from kb_pipeline.fetch.chromium.waiting import Patience, wait_until_ready
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from playwright.async_api import Page
+
+    from kb_pipeline.fetch.answers import PageRequest
+    from kb_pipeline.fetch.chromium.navigation import Navigation
+    from kb_pipeline.fetch.chromium.traffic import PageTraffic
+    from kb_pipeline.fetch.client import Turn
+    from kb_pipeline.fetch.guard import Guard
+
+_NO_DOCUMENT: Final = ("image/", "video/", "audio/", "application/pdf")
+_WITHOUT_BODY: Final = frozenset({204, 205, 304})
+_NO_BODY: Final = frozenset({"ERR_HTTP_RESPONSE_CODE_FAILURE", "ERR_EMPTY_RESPONSE"})
+
+
+@dataclass(slots=True)
+class Visit:
+    """A page on its way."""
+
+    page: Page
+    request: PageRequest
+    navigation: Navigation
+    traffic: PageTraffic
+    guard: Guard
+    check_hop: Callable[[str, str], Awaitable[None]]
+    patience: Patience
+    lacking: list[str] = field(default_factory=list)
+    is_empty: bool = False
+    """The site answered with a status and no document."""
+
+    async def open(self, turn: Turn, end_turn: Callable[[], Awaitable[None]]) -> None:
+        """Go there and wait until the page can be read. `end_turn` is called when the site has answered: what follows
+        is no business of other requests to the host. Raises FetchError."""
+        started = time.monotonic()
+        going = asyncio.ensure_future(self._go())
+        answered = asyncio.ensure_future(self.navigation.answered.wait())
+        try:
+            await asyncio.wait({going, answered}, return_when=asyncio.FIRST_COMPLETED)
+            if self.navigation.answered.is_set():
+                turn.answered(self.navigation.status or 302, self.navigation.headers, time.monotonic() - started)
+            else:
+                turn.failed()
+            await end_turn()
+            await going
+        finally:
+            going.cancel()
+            answered.cancel()
+            await asyncio.gather(going, answered, return_exceptions=True)
+        if not self.is_empty:
+            self._check_document()
+            self.lacking += await wait_until_ready(self.page, self.navigation, self.request.policy, self.patience)
+
+    async def _go(self) -> None:
+        try:
+            await self.page.goto(self.request.url, wait_until="commit", timeout=max(1.0, self.patience.left * 1000))
+        except PlaywrightError as error:
+            self.navigation.check()
+            if self.navigation.is_download:
+                message = "this is a download, no page"
+                raise NotADocument(message) from error
+            if self._came_without_body(net_code(error)):
+                self.is_empty = True
+                return
+            raise self._failure(error) from error
+
+    def _came_without_body(self, code: str) -> bool:
+        status = self.navigation.status
+        return (code == "ERR_ABORTED" and status in _WITHOUT_BODY) or (code in _NO_BODY and status >= 400)  # noqa: PLR2004
+
+    def _failure(self, error: Exception) -> FetchError:
+        """Why the site was not reached: in the proxy's words, who knows it better, else in Chromium's."""
+        if "Timeout" in type(error).__name__:
+            return TimedOut("the site did not answer in time")
+        return self._not_reached() or from_net_error(error)
+
+    def _not_reached(self) -> FetchError | None:
+        try:
+            target = self.guard.check_url(self.navigation.url or self.request.url)
+        except FetchError as error:
+            return error
+        return self.traffic.failures.get((target.host, target.port))
+
+    def _check_document(self) -> None:
+        """Raise unless what came is the site's, and a document as far as its head says."""
+        headers = self.navigation.headers
+        if headers.get(FAILED) == self.traffic.password:
+            raise self._not_reached() or ConnectionBroken("the site was not reached")
+        declared = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if declared.startswith(_NO_DOCUMENT):
+            message = f"this is {declared}, no page"
+            raise NotADocument(message)
+
+    async def check_end(self) -> str:
+        """The address that the page has in the end; raises when it may not be that."""
+        self.navigation.check()
+        self._check_document()
+        here = without_fragment(self.page.url)
+        if here.startswith("chrome-error:"):
+            raise self._not_reached() or ConnectionBroken("the page led to one that did not come")
+        if here not in {self.navigation.url, without_fragment(self.request.url)} or not is_http(here):
+            await self.check_hop(self.navigation.url, here)
+        return here
+
+    def degraded(self) -> str:
+        """What could not be had, in words."""
+        lacking = list(self.lacking)
+        if self.traffic.refused:
+            requests = "1 request" if self.traffic.refused == 1 else f"{self.traffic.refused} requests"
+            lacking.append(f"{requests} to addresses that are not public refused")
+        if self.traffic.exhausted:
+            lacking.append(f"stopped after {self.traffic.max_bytes >> 20} MB")
+        return "; ".join(lacking)
