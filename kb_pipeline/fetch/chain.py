@@ -38,10 +38,12 @@ class Tier(Protocol):
 
 
 class Chain:
-    """Asks tiers in order. Which tiers there are is data. `on_redirect` decides about the step from `www` to the
-    apex as about any hop of a redirect. `cache` answers for pages that were won within its time: for programs that
-    ask on somebody's behalf. A refresh has none: it asks the site itself, and conditionally, since what it finds
-    decides what stays in an index.
+    """Asks tiers in order. Which tiers there are is data.
+
+    `on_redirect` decides about the step from `www` to the apex as about any hop of a redirect, and `policy_for` says
+    how the apex is fetched. `cache` answers for pages that were won within its time: for programs that ask on
+    somebody's behalf. A refresh has none: it asks the site itself, and conditionally, since what it finds decides what
+    stays in an index.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Chain:
         tiers: Sequence[Tier],
         *,
         on_redirect: Callable[[str, str], Awaitable[None]] | None = None,
+        policy_for: Callable[[str], FetchPolicy] | None = None,
         cache: WinnerCache | None = None,
     ) -> None:
         if not tiers:
@@ -56,6 +59,7 @@ class Chain:
             raise ValueError(message)
         self._tiers = tuple(tiers)
         self._on_redirect = on_redirect
+        self._policy_for = policy_for
         self._cache = cache
 
     @property
@@ -78,7 +82,7 @@ class Chain:
         if apex is None or request.policy.fallback_enabled is False:
             return PageResult(best_of(attempts, request.policy), tuple(attempts))
         log.info("crawler.chain.www_apex_fallback", url=request.url, apex=apex)
-        onward = replace(request, url=apex, policy=_for_another_origin(request.policy))
+        onward = replace(request, url=apex, policy=self._policy_at(apex, request.policy))
         there = await self._ask_apex(onward, request.url)
         return PageResult(best_of(there, onward.policy), (*attempts, *there))
 
@@ -99,7 +103,8 @@ class Chain:
             return [replace(failed(self._tiers[0].name, error, 0.0), requests=0)]
         return await self._ask(request)
 
-
-def _for_another_origin(policy: FetchPolicy) -> FetchPolicy:
-    """The policy without what its own origin alone may see (as after a redirect)."""
-    return replace(policy, headers=(), cookies=(), basic_auth=None)
+    def _policy_at(self, apex: str, policy: FetchPolicy) -> FetchPolicy:
+        """The apex's own policy, or else that of `www` without what its origin alone may see."""
+        if self._policy_for is not None:
+            return self._policy_for(apex)
+        return replace(policy, headers=(), cookies=(), basic_auth=None)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from kb_pipeline.errors import StoreError
+from kb_pipeline.fetch.asking import fault
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.hops import Hops
@@ -25,7 +26,7 @@ from kb_pipeline.model import Outcome
 from kb_pipeline.stages.asking import Rules
 from kb_pipeline.stages.budget import SharedBudget
 from kb_pipeline.stages.site_session import open_gate, shared_politeness
-from kb_pipeline.stages.visit import Visit, ask, conclude, fault
+from kb_pipeline.stages.visit import Visit, ask, conclude
 from kb_pipeline.store.frontier import DuePage, Ending
 
 if TYPE_CHECKING:

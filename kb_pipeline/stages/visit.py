@@ -12,10 +12,9 @@ from kb_pipeline.core.bodies import BodyKind, decode_html, kind_of
 from kb_pipeline.core.fingerprints import content_hash, page_id
 from kb_pipeline.core.links import harvest
 from kb_pipeline.core.urls import same_site, url_key
-from kb_pipeline.errors import GuardRefused
 from kb_pipeline.fetch.answers import Answer, PageResult, TierResult
+from kb_pipeline.fetch.asking import ask_page
 from kb_pipeline.fetch.outcome import Judgement, judge, retry_delay
-from kb_pipeline.fetch.robots_gate import Access
 from kb_pipeline.model import Discovered, Outcome, PageSource, PageStatus, Snapshot
 from kb_pipeline.stages.asking import judged_by, rejected_before, request_for, to_look_for
 from kb_pipeline.store.frontier import Attempt, Copy, Ending, Rejected, Retry
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from kb_pipeline.stages.asking import Rules
     from kb_pipeline.store.frontier import DuePage
 
-_ROBOTS: Final = "robots.txt"
 _LONGEST_VALIDATOR: Final = 512
 """Characters."""
 _LONGEST_RETRY: Final = timedelta(days=1)
@@ -70,21 +68,7 @@ class Visit:
 
 async def ask(due: DuePage, chain: Chain, gate: RobotsGate, rules: Rules) -> PageResult:
     """Ask robots.txt, then the tiers. Raises only for bugs and a lost store."""
-    request = request_for(due, rules)
-    try:
-        verdict = await gate.verdict(due.url)
-    except GuardRefused as error:
-        return _without_tiers(_ROBOTS, Answer.NOT_PUBLIC, str(error))
-    if verdict.access is Access.ALLOWED:
-        return await chain.fetch(request)
-    forbidden = verdict.access is Access.FORBIDDEN
-    answer = Answer.ROBOTS_FORBIDS if forbidden else Answer.ROBOTS_UNAVAILABLE
-    return _without_tiers(_ROBOTS, answer, verdict.reason)
-
-
-def fault(error: Exception) -> PageResult:
-    """The result of a page that this program failed on."""
-    return _without_tiers("program", Answer.FAULT, f"{type(error).__name__}: {error}"[:500])
+    return await ask_page(request_for(due, rules), chain, gate)
 
 
 def conclude(due: DuePage, result: PageResult, rules: Rules, now: datetime) -> Visit:
@@ -254,8 +238,3 @@ def _retry_at(due: DuePage, judgement: Judgement, settings: Settings, now: datet
     doublings: int = 2 ** min(due.failed_refreshes, 16)
     wait = min(timedelta(minutes=settings.retry_after_refresh_minutes) * doublings, _LONGEST_RETRY)
     return now + max(wait, timedelta(seconds=judgement.retry_after or 0.0))
-
-
-def _without_tiers(name: str, answer: Answer, why: str) -> PageResult:
-    attempt = TierResult(name, answer, why)
-    return PageResult(attempt, (attempt,))

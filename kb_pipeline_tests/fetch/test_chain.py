@@ -311,6 +311,14 @@ def test_what_one_host_may_see_is_not_shown_to_the_other():
     assert [request.policy for request in plain.asked] == [policy, FetchPolicy(locale="de")]
 
 
+def test_the_apex_is_fetched_as_its_own_settings_say():
+    own = FetchPolicy(headers=(("X-Key", "of the apex"),))
+    plain = Scripted("plain", mismatch(), Answer.DOCUMENT)
+    chain = Chain((plain,), policy_for=lambda url: own if url == APEX else ANY_PAGE)
+    asyncio.run(chain.fetch(PageRequest(WWW)))
+    assert plain.asked[1].policy == own
+
+
 def test_the_page_of_the_apex_is_asked_for_anew():
     """What the www host answered, if anything, says nothing to the tiers that ask the apex."""
     www = replace(mismatch(), response=answered(Answer.THIN).response)
