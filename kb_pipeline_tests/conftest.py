@@ -25,11 +25,14 @@ from kb_pipeline.store.stores import Stores
 UNSAFE_AND_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
+PREFIXES = ("KB_", "DAGSTER_", "CLOUDFLARE_", "WEBSCRAPER_", "WEB_SCRAPER_")
+PLAIN = "plain_http"
 SERVER_DIR = "KB_PYTEST_SERVER_DIR"
 """Set by the controlling process for its workers."""
 
 
 def pytest_configure():
+    os.environ["KB_TIERS"] = PLAIN  # for what outlives a test
     if SERVER_DIR not in os.environ:
         os.environ[SERVER_DIR] = tempfile.mkdtemp(prefix="kb-tests-")
 
@@ -42,17 +45,17 @@ def pytest_unconfigure():
 def settings_in_the_environment():
     """The variables that settings are read from, but for the two that are the tests' own."""
     own = {SERVER_DIR, "KB_TEST_POSTGRES_URL"}
-    return {
-        name: value for name, value in os.environ.items() if name.startswith(("KB_", "DAGSTER_")) and name not in own
-    }
+    return {name: value for name, value in os.environ.items() if name.startswith(PREFIXES) and name not in own}
 
 
 @pytest.fixture(autouse=True)
 def environment_of_nobody():
-    """No test reads the settings of whoever runs it, or those that another test's command has set."""
+    """No test reads the settings of whoever runs it, or those that another test's command has set. Only tests that are
+    about browsers start one, whatever is installed here."""
     before = settings_in_the_environment()
     for name in before:
         del os.environ[name]
+    os.environ["KB_TIERS"] = PLAIN
     yield
     for name in settings_in_the_environment():
         del os.environ[name]

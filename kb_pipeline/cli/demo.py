@@ -10,7 +10,13 @@ import click
 from rich.markup import escape
 from rich.rule import Rule
 
-from kb_pipeline.cli.demo_settings import DEMO_OPTIONS, DEMO_QUESTIONS, DEMO_SITE_ID, admitting_demo_site
+from kb_pipeline.cli.demo_settings import (
+    DEMO_OPTIONS,
+    DEMO_QUESTIONS,
+    DEMO_SITE_ID,
+    admitting_demo_site,
+    with_demo_tiers,
+)
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.cli.helping import examples
 from kb_pipeline.errors import SiteBusy
@@ -43,7 +49,7 @@ def demo(app: App, port: int | None) -> int:
     _heading(app, "Starting PostgreSQL and cleaning up after the demo before")
     try:
         with serve_demo_site(port=port or DEFAULT_PORT) as server:
-            app.use(admitting_demo_site(app.settings, server.server_address[1]))
+            app.use(with_demo_tiers(admitting_demo_site(app.settings, server.server_address[1])))
             _first_act_and_second(app, server)
     except DemoFailed as failed:
         app.output.note(f"[red]The demo stopped:[/red] {escape(str(failed))}")

@@ -29,3 +29,8 @@ DEMO_QUESTIONS: Final = (
 def admitting_demo_site(settings: Settings, port: int) -> Settings:
     """Settings that also admit the demo site, on its port alone."""
     return settings.model_copy(update={"allow_private": (*settings.allow_private, f"127.0.0.1:{port}")})
+
+
+def with_demo_tiers(settings: Settings) -> Settings:
+    """What is installed here changes nothing that the demo shows, unless KB_TIERS asks for it."""
+    return settings.model_copy(update={"tiers": settings.tiers or ("plain_http",)})

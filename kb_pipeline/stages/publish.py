@@ -39,6 +39,7 @@ JITTER: Final = 0.1
 """Share of the interval by which the next refresh is moved, so that sites registered together drift apart."""
 MOST_LISTED: Final = 50
 _LEDGER_PAGES: Final = 1000
+_TOLD_CAUSES: Final = 3
 _HISTORY: Final = 1000
 _VERSION_TAG: Final = "v-"
 _VECTORS: Final = "vectors-"
@@ -74,7 +75,7 @@ def publish(
     with stores.site_lock(site_id, f"{STEP} {run_id or ''}".strip()) as lock:
         store = stores.site(site_id)
         live, lost = _what_stands(stores, store)
-        table = _newest(store, table_name, live)
+        table = _newest(stores, store, table_name, live)
         report = PublishReport(publication=live)
         if not keep_going():
             return report
@@ -143,11 +144,13 @@ def _what_stands(stores: Stores, store: SiteStore) -> tuple[Publication | None, 
     return next((row for row in history if row.live and row.publication_id not in lost), None), lost
 
 
-def _newest(store: SiteStore, name: str, live: Publication | None) -> Table:
+def _newest(stores: Stores, store: SiteStore, name: str, live: Publication | None) -> Table:
     """The vectors table at its newest version. Empty is only what has been full and live before."""
     table = store.table(name) if store.exists(name) else None
     if table is None or (live is None and count_rows(table) == 0):
-        message = f"no page of site {store.site_id!r} has a vector yet: nothing can be made live"
+        causes = list(stores.pages.count_shortcomings(store.site_id).items())[:_TOLD_CAUSES]
+        why = "".join(f"\n  {amount:,} of them: {reason}" for reason, amount in causes)
+        message = f"no page of site {store.site_id!r} has a vector yet: nothing can be made live{why}"
         raise NothingToPublish(message)
     return table
 

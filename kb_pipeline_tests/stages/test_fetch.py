@@ -7,11 +7,13 @@ import pytest
 
 from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
-from kb_pipeline.errors import NotApproved, NothingDiscovered, SiteBusy
+from kb_pipeline.errors import NotApproved, NothingDiscovered, NothingToPublish, SiteBusy
 from kb_pipeline.fetch.tiers.plain_http import PlainHttp
 from kb_pipeline.model import Discovered, Outcome, PageSource, PageStatus, RefreshKind, RefreshOutcome, SiteOptions
 from kb_pipeline.stages.fetch import fetch_pages
+from kb_pipeline.stages.publish import publish
 from kb_pipeline.store.lance import read_rows
+from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.sites.replies import (
     Endless,
     Raw,
@@ -571,6 +573,19 @@ def test_pages_are_not_fetched_before_approval(stores, settings):
         with pytest.raises(NotApproved):
             site.fetch()
         assert server.requests == []
+
+
+def test_a_site_without_a_document_says_what_became_of_its_pages(stores, hurried):
+    pages = {f"/{name}": Reply("", status=404) for name in "abc"} | {"/busy": Reply("", status=503)}
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, hurried, server)
+        site.run(*pages)
+        with pytest.raises(NothingToPublish) as refusal:
+            publish(stores, hurried, SITE, embedder=HashEmbedder())
+    assert str(refusal.value).splitlines()[1:] == [
+        "  3 of them: We couldn't find this page (404)",
+        "  1 of them: The site has a problem of its own (status 503)",
+    ]
 
 
 def test_two_runs_of_one_site_cannot_both_fetch(stores, settings):
