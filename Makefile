@@ -3,6 +3,7 @@
 #   make demo    a whole run on a small site that is served from this machine
 #   make up      PostgreSQL, the Dagster UI and its daemon; Ctrl-C stops all of it
 #   make test    the test suite            make lint    ruff, mypy, import-linter
+#   make conformance   the public cases for robots.txt, sitemaps, addresses, page states and bodies
 #   make bench   benchmarks against a pipeline built from well-known parts
 #   make lock    resolve the dependencies again            make clean    remove what these targets made
 
@@ -17,6 +18,8 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3; do \
 	"$$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && { echo "$$name"; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_FLAGS ?= -n 2
+# The folder of the conformance cases and their runners. It may be missing.
+CONFORMANCE ?= ../shared/conformance
 SOURCES := kb_pipeline kb_pipeline_tests benchmarks
 
 # A stamp is made anew when its lock or the project file changes, and only then does pip run.
@@ -24,7 +27,7 @@ RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 BENCH_STAMP := $(VENV)/.installed-bench
 
-.PHONY: help demo up test lint bench lock docs clean
+.PHONY: help demo up test lint conformance bench lock docs clean
 help:
 	@sed -n 's/^#   \(make .*\)/\1/p' Makefile
 
@@ -42,6 +45,9 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+conformance: $(DEV_STAMP)
+	$(BIN)/python -m kb_pipeline_tests.conformance_gate $(CONFORMANCE)
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks

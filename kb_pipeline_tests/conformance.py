@@ -4,31 +4,58 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 import httpcore
+import httpx
 
 from kb_pipeline.core import bodies, charsets, urls
 from kb_pipeline.core.extract import extract_html
 from kb_pipeline.core.links import harvest
 from kb_pipeline.core.page_state import classify
 from kb_pipeline.core.pdf import read_pdf
-from kb_pipeline.core.robots import Robots, RobotsAccess, access_of
+from kb_pipeline.core.robots import Robots
 from kb_pipeline.core.scope import Scope, TrapWatch
 from kb_pipeline.core.sitemaps import may_list, parse_sitemap
-from kb_pipeline.errors import PdfUnreadable
+from kb_pipeline.errors import (
+    CertificateInvalid,
+    ConnectFailed,
+    ConnectionBroken,
+    NameNotResolved,
+    NothingDiscovered,
+    PdfUnreadable,
+    TimedOut,
+)
 from kb_pipeline.fetch.addresses import parse_address, why_not_public
 from kb_pipeline.fetch.client import HttpClient
-from kb_pipeline.fetch.content_coding import Body
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
-from kb_pipeline.model import SiteOptions
+from kb_pipeline.fetch.robots_gate import RobotsGate
+from kb_pipeline.fetch.transport import GuardedTransport
+from kb_pipeline.model import PageSource, Site, SiteOptions, SiteState, SourceType
 from kb_pipeline.settings import Settings
-from kb_pipeline.stages.sitemap_walk import Fetched, SitemapWalk
+from kb_pipeline.stages.listing import SiteReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kb_pipeline.core.robots import RobotsAccess
     from kb_pipeline.fetch.client import Response
+    from kb_pipeline.stages.listing import Listing
+
+
+SITE: Final = "https://www.example.com/"
+BOT: Final = "KbBot"
+SETTINGS: Final = Settings()
+TRUST: Final = httpx.create_ssl_context()
+NETWORK_ERRORS: Final = {
+    "dns": NameNotResolved("no such name"),
+    "connect": ConnectFailed("refused"),
+    "tls": CertificateInvalid("expired"),
+    "timeout": TimedOut("no answer"),
+    "reset": ConnectionBroken("reset"),
+    "truncated": ConnectionBroken("cut short"),
+}
 
 
 def url_canonical(url: str) -> str | None:
@@ -55,15 +82,22 @@ def robots_crawl_delay(body: bytes, user_agent: str) -> float | None:
     return Robots.parse(body).crawl_delay(user_agent)
 
 
-def robots_status(responses: list[dict[str, object]]) -> str:
+def robots_status(responses: list[dict[str, Any]]) -> str:
+    remaining = iter(responses)
     last = responses[-1]
-    if last.get("status") == 304:
-        return "keep_cached"
-    status = last.get("status")
-    access = access_of(status if isinstance(status, int) else None)
-    if access is RobotsAccess.UNAVAILABLE:
-        return "disallow_all"
-    return "parse" if access is RobotsAccess.PARSE and last.get("body") else "allow_all"
+
+    def answer(_url: str) -> httpx.Response:
+        response = next(remaining, last)
+        if "error" in response:
+            raise NETWORK_ERRORS[response["error"]]
+        headers = {"location": response["location"]} if "location" in response else {}
+        return wire(response["status"], headers, response.get("body", "").encode())
+
+    async def access() -> RobotsAccess:
+        async with ScriptedClient(answer) as client:
+            return await RobotsGate(client, HeldCopy(), token=BOT, user_agent=BOT).access(SITE)
+
+    return asyncio.run(access()).value
 
 
 def ssrf_ip(ip: str) -> bool:
@@ -107,9 +141,11 @@ def _guard(resolve: Callable[[str], list[str]]) -> Guard:
 
 
 def body_encoded(data: bytes, headers: dict[str, str], limit: int) -> bytes:
-    body = Body(headers.get("content-encoding"), limit)
-    body.feed(data)
-    return body.finish()
+    async def get() -> Response:
+        async with ScriptedClient(lambda _url: wire(200, headers, data)) as client:
+            return await client.get(SITE, max_bytes=limit)
+
+    return asyncio.run(get()).body
 
 
 def body_http(url: str) -> tuple[bool, bytes]:
@@ -177,14 +213,60 @@ def body_pdf(data: bytes) -> dict[str, object]:
 
 
 def sitemap_tree(fetch: Callable[[str], tuple[int, dict[str, str], bytes]], start_url: str) -> list[str]:
-    async def get(url: str) -> Fetched:
-        for _ in range(10):
-            status, headers, body = fetch(url)
-            if status not in {301, 302, 303, 307, 308}:
-                return Fetched(url, status, body, headers.get("content-type", ""), f"status {status}")
-            url = urls.resolve(url, headers.get("location", "")) or url
-        return Fetched(url, 0, why="too many redirects")
+    def answer(url: str) -> httpx.Response:
+        return wire(*fetch(url))
 
-    walk = SitemapWalk(get, max_file_bytes=8 * 2**20)
-    asyncio.run(walk.read([start_url]))
-    return [entry.url for entry in walk.pages]
+    async def listing() -> Listing:
+        async with ScriptedClient(answer) as client:
+            gate = RobotsGate(client, HeldCopy(), token=BOT, user_agent=BOT)
+            return await SiteReader(site_at(start_url), client, gate, SETTINGS).read()
+
+    with contextlib.suppress(NothingDiscovered):
+        return [page.url for page in asyncio.run(listing()).pages if page.source is not PageSource.GIVEN]
+    return []
+
+
+def site_at(url: str) -> Site:
+    """A site registered by its sitemap, or by its start page."""
+    source_type = SourceType.AUTO if url.endswith("/") else SourceType.SITEMAP
+    return Site("site", url, source_type, SiteState.REGISTERED, SiteOptions(), "default", datetime.now(UTC))
+
+
+class HeldCopy:
+    """A robots.txt that is held for too long to stand in for one that cannot be read."""
+
+    body = b"User-agent: *\nDisallow: /held\n"
+    fetched_at = datetime(2020, 1, 1, tzinfo=UTC)
+
+    def get(self, _origin: str) -> HeldCopy:
+        return self
+
+    def put(self, origin: str, status: int, body: bytes, fetched_at: datetime) -> None:
+        pass
+
+
+def wire(status: int, headers: dict[str, str], body: bytes) -> httpx.Response:
+    """A response whose body was not read yet, nor decoded."""
+    return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
+
+
+class ScriptedTransport(GuardedTransport):
+    """Answers without a network. Everything above it is the product's own."""
+
+    answer: Callable[[str], httpx.Response]
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return self.answer(str(request.url))
+
+
+class ScriptedClient(HttpClient):
+    """The product's client, its redirects, limits and decoding, over answers of our own."""
+
+    def __init__(self, answer: Callable[[str], httpx.Response]) -> None:
+        self._answer = answer
+        super().__init__(SETTINGS, ssl_context=TRUST)
+
+    def _transport(self, *_dialler: object) -> GuardedTransport:
+        transport = ScriptedTransport(self.guard, ssl_context=TRUST, connections=1)
+        transport.answer = self._answer
+        return transport
