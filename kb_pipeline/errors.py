@@ -21,6 +21,7 @@
     │   ├── NameNotResolved
     │   ├── ConnectFailed
     │   ├── CertificateInvalid
+    │   │   └── HostnameMismatch   valid as far as was looked, and for another host
     │   ├── TimedOut               (transient)
     │   ├── ConnectionBroken       reset, half a body, protocol noise (transient)
     │   ├── BodyTooLarge
@@ -30,6 +31,7 @@
     │   ├── NotADocument           neither HTML, text nor PDF
     │   ├── HostOnHold             the host asked to be left alone for longer than a run waits (transient)
     │   ├── TierUnavailable        what renders or reads pages is out of order; the page is not to blame (transient)
+    │   │   └── ProxyFailed        the operator's proxy refuses, or is not there
     │   └── LimitReached           the day's calls of a paid service are used up (transient)
     └── DeriveError                one page could not be derived; the page fails, the others go on
         ├── BodyUnreadable         not a document
@@ -119,6 +121,9 @@ class NothingToPublish(RefreshError):
 class FetchError(KbError):
     """One request ended without a usable response."""
 
+    calls: int = 0
+    """Calls of a paid service that were made all the same."""
+
 
 class GuardRefused(FetchError):
     """The guard refused the address: private, reserved, or not http(s). `admissible` says whether the operator may let
@@ -139,6 +144,13 @@ class ConnectFailed(FetchError):
 
 class CertificateInvalid(FetchError):
     """TLS could not be agreed, or the certificate is not valid for the host."""
+
+
+class HostnameMismatch(CertificateInvalid):
+    """The certificate is for another host. OpenSSL looks at the name before the dates, so that more may be wrong."""
+
+    url: str = ""
+    """The address that was asked for: a page's own, or one that it redirected to."""
 
 
 class TimedOut(FetchError):
@@ -189,6 +201,11 @@ class TierUnavailable(FetchError):
     """What renders or reads pages is out of order: no browser, an account that is refused, a service that is down."""
 
     transient = True
+
+
+class ProxyFailed(TierUnavailable):
+    """The operator's proxy is not there, refuses, or does not speak its protocol. The message names it without its
+    password."""
 
 
 class LimitReached(FetchError):

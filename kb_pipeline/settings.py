@@ -12,6 +12,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from kb_pipeline.errors import ConfigError
+from kb_pipeline.fetch.proxy_address import Proxy
+from kb_pipeline.fetch.site_config import SiteConfig
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 LONGEST_DELAY_SECONDS: Final = 86_400
@@ -218,6 +220,14 @@ class Settings(BaseSettings):
         return delays
 
     @model_validator(mode="after")
+    def _readable_proxy_and_sites(self) -> Settings:
+        # Raise ConfigError themselves: pydantic's own errors show the value, which may hold a password.
+        if self.proxy.get_secret_value():
+            Proxy.parse(self.proxy.get_secret_value())
+        SiteConfig.read(self.site_config.get_secret_value())
+        return self
+
+    @model_validator(mode="after")
     def _proxy_for_its_mode(self) -> Settings:
         if self.proxy_mode in {"proxy", "direct"} and not self.proxy.get_secret_value():
             message = f"WEBSCRAPER_PROXY_MODE={self.proxy_mode} needs WEBSCRAPER_PROXY, the proxy's address"
@@ -272,5 +282,6 @@ def _explain(error: ValidationError) -> str:
         variable = name if name in by_variable else f"KB_{name.upper()}"
         field = by_variable.get(variable)
         meaning = f" ({field.description})" if field and field.description else ""
-        lines.append(f"{variable}={problem['input']!r}: {problem['msg']}{meaning}")
+        given = variable if field and field.annotation is SecretStr else f"{variable}={problem['input']!r}"
+        lines.append(f"{given}: {problem['msg']}{meaning}")
     return "wrong settings:\n  " + "\n  ".join(lines)

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+import h11
 import httpcore
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Connections:
     async def finished(self, connection: httpcore.AsyncHTTPConnection, origin: httpcore.Origin) -> None:
         """A response was closed: keep its connection when it can take another request."""
         self._slots.release()
-        if not connection.is_idle():
+        if not connection.is_idle() or _said_more_than_its_answer(connection):
             await connection.aclose()
             return
         self._resting[connection] = origin
@@ -130,6 +131,13 @@ class _Stream:
             await self._response.aclose()
         finally:
             await self._pool.finished(self._connection, self._origin)
+
+
+def _said_more_than_its_answer(connection: httpcore.AsyncHTTPConnection) -> bool:
+    """Whether octets came behind the end of an answer: they would be read as the next one, and be the wrong page's.
+    httpcore keeps them, and shows them nowhere but in its own fields."""
+    wire = getattr(getattr(connection, "_connection", None), "_h11_state", None)
+    return isinstance(wire, h11.Connection) and bool(wire.trailing_data[0])
 
 
 async def _exchange(connection: httpcore.AsyncHTTPConnection, request: httpcore.Request) -> httpcore.Response:

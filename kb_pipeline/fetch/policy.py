@@ -3,10 +3,13 @@ configuration is fetch.site_config's business, obeying it the tiers'."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 WaitUntil = Literal["load", "domcontentloaded", "networkidle", "commit"]
+
+SECRET_FIELDS: Final = ("headers", "cookies", "basic_auth")
+"""What may hold a secret: sent to the page's own origin alone, and never written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,16 @@ class FetchPolicy:
     basic_auth: tuple[str, str] | None = None
     """User and password."""
 
+    @property
+    def names_its_agent(self) -> bool:
+        """Whether the operator chose the name that is given: then no other is tried."""
+        return self.user_agent is not None or self.user_agent_mode is not None
+
     def __repr__(self) -> str:
         """Without what may be a secret: policies end up in log lines and tracebacks."""
-        kept = {"headers", "cookies", "basic_auth"}
-        shown = {name: getattr(self, name) for name in self.__slots__ if name not in kept and getattr(self, name)}
-        return f"FetchPolicy({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        shown = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in SECRET_FIELDS}
+        said = (f"{name}={value!r}" for name, value in shown.items() if value is not None)
+        return f"FetchPolicy({', '.join(said)})"
 
 
 ANY_PAGE: Final = FetchPolicy()

@@ -54,6 +54,8 @@ class Response:
     truncated: bool = False
     header_list: tuple[tuple[str, str], ...] = ()
     """Every header line in order, lower-case names: for headers that may not be joined."""
+    requests: int = 1
+    """That were made for it: each hop, and those that the proxy made up for."""
 
     @property
     def content_type(self) -> str:

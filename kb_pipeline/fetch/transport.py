@@ -9,25 +9,43 @@ from typing import TYPE_CHECKING, Final
 import httpcore
 import httpx
 
-from kb_pipeline.errors import CertificateInvalid, ConnectFailed, ConnectionBroken, FetchError, TimedOut
+from kb_pipeline.errors import (
+    CertificateInvalid,
+    ConnectFailed,
+    ConnectionBroken,
+    FetchError,
+    HostnameMismatch,
+    TimedOut,
+)
 from kb_pipeline.fetch.connections import Connections
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
+from kb_pipeline.fetch.proxies import ThroughProxyError, ThroughProxyTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
 KEEPALIVE_SECONDS: Final = 15.0
+_MOST_SAID: Final = 200
+"""Characters of a protocol error that are passed on."""
 _HOSTNAME_MISMATCH: Final = frozenset({62, 63, 64})
 """OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and its relatives for mail and IP addresses."""
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Sends requests over connections that the guard opened. No proxy, no environment, HTTP/1.1."""
+    """Sends requests over connections that the guard opened, or had opened by `dialler`. No environment, HTTP/1.1."""
 
-    def __init__(self, guard: Guard, *, ssl_context: ssl.SSLContext, connections: int) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        ssl_context: ssl.SSLContext,
+        connections: int,
+        dialler: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self.backend = PinnedBackend(guard, dialler)
         self._pool = Connections(
             ssl_context=ssl_context,
-            network_backend=PinnedBackend(guard),
+            network_backend=self.backend,
             most=connections,
             keepalive_seconds=KEEPALIVE_SECONDS,
         )
@@ -84,6 +102,9 @@ def translated_errors() -> Iterator[None]:
     """Raise FetchErrors, with words for a site's owner, in place of what httpcore raises."""
     try:
         yield
+    except (ThroughProxyError, ThroughProxyTimeoutError) as error:
+        kind = TimedOut if isinstance(error, ThroughProxyTimeoutError) else ConnectFailed
+        raise kind(str(error)) from error
     except httpcore.TimeoutException as error:
         raise TimedOut(_TIMEOUTS.get(type(error), "the site did not answer in time")) from error
     except httpcore.ConnectError as error:
@@ -103,8 +124,9 @@ _TIMEOUTS: Final[dict[type[Exception], str]] = {
 def _connect_error(error: Exception) -> FetchError:
     cause = _tls_error(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        kind = "the certificate is for another host" if cause.verify_code in _HOSTNAME_MISMATCH else "bad certificate"
-        return CertificateInvalid(f"{kind} ({cause.verify_message})")
+        if cause.verify_code in _HOSTNAME_MISMATCH:
+            return HostnameMismatch(f"the certificate is for another host ({cause.verify_message})")
+        return CertificateInvalid(f"bad certificate ({cause.verify_message})")
     if cause is not None:
         return CertificateInvalid(f"TLS could not be agreed ({cause.reason or cause})")
     if error.args and error.args[0]:
@@ -127,4 +149,5 @@ def _broken(error: Exception) -> str:
         return "the site closed the connection without an answer"
     if "peer closed connection" in said:
         return "the site closed the connection in the middle of the page"
-    return f"the answer is not proper HTTP: {said or type(error).__name__}"
+    # Often with the noise itself in it.
+    return f"the answer is not proper HTTP: {said[:_MOST_SAID] or type(error).__name__}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb_pipeline.core import extract as extraction
 from kb_pipeline.fetch.answers import PageRequest
+from kb_pipeline.fetch.site_config import NOTHING_SAID, SiteConfig
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Rules:
     harvest_links: bool
     tiers: tuple[str, ...] = ()
     """Names of the chain's tiers."""
+    site_config: SiteConfig = NOTHING_SAID
+    """How the operator has each page fetched."""
 
 
 def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
@@ -56,6 +59,11 @@ def rejected_before(due: DuePage, rules: Rules) -> Rejected | None:
 
 
 def request_for(due: DuePage, rules: Rules) -> PageRequest:
+    """The request for a page, by the operator's policy for its address."""
+    return replace(_comparing(due, rules), policy=rules.site_config.policy_for(due.url))
+
+
+def _comparing(due: DuePage, rules: Rules) -> PageRequest:
     """The request for a page: conditional only while what it is compared with is held, and was read for all that is
     to be known of it now. One that was let in with its `noindex` would stay in for as long as it does not change."""
     ignore_noindex = rules.site.options.ignore_noindex

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kb_pipeline.fetch.robots_gate import RobotsGate
+    from kb_pipeline.fetch.site_config import SiteConfig
     from kb_pipeline.fetch.tiers import TiersFor
     from kb_pipeline.model import Site
     from kb_pipeline.settings import Settings
@@ -93,9 +94,13 @@ class Crawl:
         """Visit due pages until there are none, the time is up, or somebody says stop."""
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
         async with AsyncExitStack() as stack:
-            self._chain, self._gate = await self._open(stack)
+            self._chain, self._gate, sites = await self._open(stack)
             self._rules = Rules(
-                self._site, self._settings, harvest_links=self._committer.joins_links(), tiers=self._chain.names
+                self._site,
+                self._settings,
+                harvest_links=self._committer.joins_links(),
+                tiers=self._chain.names,
+                site_config=sites,
             )
             await self._tell()
             try:
@@ -103,7 +108,7 @@ class Crawl:
             finally:
                 await self._cancel()
 
-    async def _open(self, stack: AsyncExitStack) -> tuple[Chain, RobotsGate]:
+    async def _open(self, stack: AsyncExitStack) -> tuple[Chain, RobotsGate, SiteConfig]:
         politeness = shared_politeness(self._stores, self._settings, self._site)
         client = await stack.enter_async_context(HttpClient(self._settings, turns=politeness))
         gate = open_gate(client, self._stores, self._settings, politeness)
@@ -116,7 +121,8 @@ class Crawl:
             on_redirect=hops,
             turns=politeness,
         )
-        return Chain(self._tiers_for(workshop), on_redirect=hops), gate
+        sites = client.site_config
+        return Chain(self._tiers_for(workshop), on_redirect=hops, policy_for=sites.policy_for), gate, sites
 
     async def _work(self, deadline: float) -> None:
         while True:

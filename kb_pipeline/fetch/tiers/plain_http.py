@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.bodies import BodyKind, kind_of
 from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
-from kb_pipeline.errors import FetchError, NotADocument
+from kb_pipeline.errors import FetchError, HostnameMismatch, NotADocument
 from kb_pipeline.fetch.answers import Answer, TierResult
 from kb_pipeline.fetch.failures import failed
 from kb_pipeline.fetch.hops import HopRefused
@@ -49,10 +49,10 @@ class PlainHttp:
         self._on_redirect = on_redirect
 
     async def fetch(self, request: PageRequest) -> TierResult:
-        """GET the page. A 403, or a 429 that names no time to wait, is tried once more under our own name."""
-        first = await self._attempt(request, self._settings.browser_user_agent)
-        status = first.response.status if first.response else 0
-        if status not in _REFUSALS or first.retry_after:
+        """GET the page. A 403, or a 429 that names no time to wait, is tried once more under our own name, unless the
+        page's policy names one, or wants no fallback."""
+        first = await self._attempt(request, self._client.user_agent_for(request.policy))
+        if not _is_asked_twice(first, request):
             return first
         second = await self._attempt(request, self._settings.bot_user_agent)
         refused_again = second.response is None or second.response.status in _REFUSALS
@@ -72,8 +72,12 @@ class PlainHttp:
                 max_bytes=self._limit,
                 headers=_validators(request),
                 user_agent=user_agent,
+                policy=request.policy,
                 on_redirect=partial(self._hop, request),
             )
+        except HostnameMismatch as error:
+            apex = await self._client.apex_for(error.url)
+            return replace(failed(NAME, error, time.monotonic() - started), apex_url=apex)
         except FetchError as error:
             return failed(NAME, error, time.monotonic() - started)
         reading = await self._read(response, request)
@@ -84,7 +88,7 @@ class PlainHttp:
             response,
             reading.text,
             reading.nofollow,
-            requests=1 + len(response.redirects),
+            requests=response.requests,
             seconds=response.elapsed,
             wire_bytes=response.wire_bytes,
             retry_after=retry_after_seconds(response.headers, datetime.now(UTC)),
@@ -114,6 +118,13 @@ class PlainHttp:
             message = f"this is {content_type or kind.value}, no page"
             raise NotADocument(message)
         return self._settings.max_html_bytes
+
+
+def _is_asked_twice(first: TierResult, request: PageRequest) -> bool:
+    if request.policy.fallback_enabled is False or request.policy.names_its_agent:
+        return False
+    status = first.response.status if first.response else 0
+    return status in _REFUSALS and not first.retry_after
 
 
 def _validators(request: PageRequest) -> dict[str, str]:

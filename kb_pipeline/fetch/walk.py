@@ -1,0 +1,220 @@
+"""One chain of redirects over one transport: each hop guarded, in its turn, limited in time and size, decoded by us."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+import httpx
+
+from kb_pipeline.core.urls import without_fragment
+from kb_pipeline.errors import ConnectionBroken, GuardRefused, HostnameMismatch, TimedOut, TooManyRedirects
+from kb_pipeline.fetch.content_coding import Body
+from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target
+from kb_pipeline.fetch.sent import ChainCookies, Sent, same_origin
+from kb_pipeline.fetch.transport import wire_headers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from kb_pipeline.fetch.content_coding import Limit
+    from kb_pipeline.fetch.guard import Guard
+    from kb_pipeline.fetch.transport import GuardedTransport
+
+_ERROR_BODY_BYTES: Final = 256 * 1024
+"""Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
+_DRAINED_BYTES: Final = 16 * 1024
+"""A redirect's body up to this size is read, so that its connection can be used again."""
+
+
+class Turn(Protocol):
+    """One request's turn at a host, as politeness sees it."""
+
+    def answered(self, status: int, headers: Mapping[str, str], seconds: float) -> None:
+        """Tell how the host did: status, and seconds until the headers came."""
+        ...
+
+    def failed(self) -> None:
+        """Tell that no answer came."""
+        ...
+
+
+class Turns(Protocol):
+    """Decides when a request may start (fetch.politeness)."""
+
+    def turn(self, url: str) -> AbstractAsyncContextManager[Turn]:
+        """Wait until this address may be asked; the request is made inside the block."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One `get`, as it was asked for. Times are seconds."""
+
+    url: str
+    sent: Sent
+    max_bytes: ByteLimit
+    truncate: bool
+    """A longer body is cut instead of refused."""
+    on_redirect: Callable[[str, str], Awaitable[None]] | None
+    max_redirects: int
+    page_seconds: float
+    """For all hops together, waits for politeness not counted."""
+    read_seconds: float
+    connect_seconds: float
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of one chain. `run` once."""
+
+    asked: Asked
+    transport: GuardedTransport
+    guard: Guard
+    turns: Turns | None
+    cookies: ChainCookies = field(default_factory=ChainCookies)
+    redirects: list[str] = field(default_factory=list)
+    seen: set[tuple[str, int]] = field(default_factory=set)
+    at_home: bool = True
+    """No hop has left the page's own origin yet; once one has, no later one is trusted with its secrets."""
+    elapsed: float = 0.0
+    wire_bytes: int = 0
+
+    async def run(self) -> Response:
+        """Follow the chain to its end. Raises FetchError."""
+        start = here = self.guard.check_url(self.asked.url).url
+        self.seen.add((here, 0))
+        while True:
+            response = await self._hop(here)
+            onward = redirect_target(response)
+            if onward is None:
+                return response
+            self._check_hop(onward)
+            onward = self.guard.check_url(onward).url
+            if self.asked.on_redirect is not None:
+                await self.asked.on_redirect(here, onward)
+            self.redirects.append(onward)
+            self.at_home = self.at_home and same_origin(onward, start)
+            here = onward
+
+    def _check_hop(self, onward: str) -> None:
+        """Refuse an eleventh hop, and an address seen before unless a cookie was set meanwhile."""
+        visit = (without_fragment(onward), len(self.cookies))
+        if visit in self.seen:
+            message = f"the redirects run in a loop at {onward}"
+            raise TooManyRedirects(message)
+        if len(self.redirects) >= self.asked.max_redirects:
+            message = f"more than {self.asked.max_redirects} redirects"
+            raise TooManyRedirects(message)
+        self.seen.add(visit)
+
+    async def _hop(self, url: str) -> Response:
+        async with self._turn(url) as turn:
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(max(0.0, self.asked.page_seconds - self.elapsed)):
+                    return await self._exchange(url, turn)
+            except TimeoutError as error:
+                message = f"no complete answer within {self.asked.page_seconds:g} s"
+                raise TimedOut(message) from error
+            except HostnameMismatch as error:
+                error.url = url
+                raise
+            finally:
+                self.elapsed += time.monotonic() - started
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, url: str) -> AsyncIterator[Turn]:
+        if self.turns is None:
+            yield _NoTurn()
+            return
+        async with self.turns.turn(url) as turn:
+            yield turn
+
+    async def _exchange(self, url: str, turn: Turn) -> Response:
+        started = time.monotonic()
+        answered = False
+        request = self._request(url)
+        try:
+            # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises
+            # for those that lead nowhere.
+            response = await self.transport.handle_async_request(request)
+            response.request = request
+            answered = True
+        finally:
+            if not answered:
+                turn.failed()
+        try:
+            head, lines = read_head(url, response)
+            turn.answered(head.status, head.headers, time.monotonic() - started)
+            if "set-cookie" in head.headers:
+                self.cookies.take(response)
+            body = await self._body(head, response)
+        finally:
+            await response.aclose()
+        return Response(
+            url=self.asked.url,
+            final_url=self.redirects[-1] if self.redirects else url,
+            status=head.status,
+            headers=head.headers,
+            body=body.finish(),
+            redirects=tuple(self.redirects),
+            elapsed=self.elapsed + time.monotonic() - started,
+            wire_bytes=self.wire_bytes,
+            truncated=body.full,
+            header_list=lines,
+            requests=1 + len(self.redirects),
+        )
+
+    def _request(self, url: str) -> httpx.Request:
+        target = self.guard.check_url(url)
+        timeout = httpx.Timeout(self.asked.read_seconds, connect=self.asked.connect_seconds)
+        # The path as the site published it: httpx would escape some characters that browsers send as they are.
+        extensions = {"timeout": timeout.as_dict(), "target": target.path.encode()}
+        headers = wire_headers(self.asked.sent.on_hop(at_home=self.at_home))
+        try:
+            request = httpx.Request("GET", target.url, headers=headers, extensions=extensions)
+        except httpx.InvalidURL as error:
+            message = f"the address cannot be requested ({error})"
+            raise GuardRefused(message) from error
+        self.cookies.send(request, self.asked.sent.own_cookies if self.at_home else ())
+        return request
+
+    async def _body(self, head: Head, response: httpx.Response) -> Body:
+        if head.status in REDIRECTS and "location" in head.headers:
+            return await _drain(response)
+        refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
+        limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.max_bytes, head)
+        body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.truncate or refused)
+        async for piece in response.aiter_raw():
+            self.wire_bytes += len(piece)
+            body.feed(piece)
+            if body.full:
+                break
+        return body
+
+
+async def _drain(response: httpx.Response) -> Body:
+    body = Body(None, 0, cut=True)
+    with contextlib.suppress(ConnectionBroken, ValueError):
+        if 0 < int(response.headers.get("content-length", "0")) <= _DRAINED_BYTES:
+            async for _piece in response.aiter_raw():
+                pass
+    return body
+
+
+class _NoTurn:
+    def answered(self, status: int, headers: Mapping[str, str], seconds: float) -> None:
+        """Nobody listens."""
+
+    def failed(self) -> None:
+        """Nobody listens."""
+
+
+def _limit_for(max_bytes: ByteLimit, head: Head) -> Limit:
+    return max_bytes if isinstance(max_bytes, int) else partial(max_bytes, head)
