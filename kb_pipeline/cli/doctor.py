@@ -69,6 +69,9 @@ def examine(app: App) -> Iterator[Finding]:
         yield Finding("settings", Verdict.BAD, str(error), "set each variable to what it takes, or unset it")
         return
     yield _settings()
+    yield from _attempts(
+        ("proxy and site settings", lambda: _fetching(settings), "correct the variable; docs/fetching.md has examples"),
+    )
     yield _data_dir(settings.data_dir.expanduser())
     with ExitStack() as stack:
         try:
@@ -104,6 +107,22 @@ def _settings() -> Finding:
         return Finding("settings", Verdict.GOOD, "every KB_ variable has a value that it takes")
     said = ", ".join(name + (f" (was {near} meant?)" if near else "") for name, near in unknown.items())
     return Finding("settings", Verdict.OPTIONAL, f"no setting has this name: {said}", "correct it, or unset it")
+
+
+def _fetching(settings: Settings) -> str:
+    """The two settings that are read when a run starts; neither is shown, since both may hold passwords."""
+    from kb_pipeline.fetch.proxy_address import Proxy  # noqa: PLC0415
+    from kb_pipeline.fetch.site_config import SiteConfig  # noqa: PLC0415
+
+    proxy = "no proxy"
+    if settings.proxy_mode != "none" and settings.proxy.get_secret_value():
+        way = "after trouble" if settings.proxy_mode == "fallback" else "always"
+        proxy = f"proxy {Proxy.parse(settings.proxy.get_secret_value()).shown}, {way}"
+    sites = SiteConfig.read(settings.site_config.get_secret_value())
+    unknown = (
+        f", which has fields that are not known: {', '.join(sites.unknown_fields)}" if sites.unknown_fields else ""
+    )
+    return f"{proxy}; {len(sites.entries)} entries of WEB_SCRAPER_SITE_CONFIG{unknown}"
 
 
 def _attempts(*checks: tuple[str, Callable[[], str], str]) -> Iterator[Finding]:
