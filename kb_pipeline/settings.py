@@ -12,6 +12,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from kb_pipeline.errors import ConfigError
+from kb_pipeline.fetch.proxy_address import Proxy
+from kb_pipeline.fetch.site_config import SiteConfig
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 LONGEST_DELAY_SECONDS: Final = 86_400
@@ -216,6 +218,14 @@ class Settings(BaseSettings):
             message = f"each wait takes 0 to {LONGEST_DELAY_SECONDS:,} seconds"
             raise ValueError(message)
         return delays
+
+    @model_validator(mode="after")
+    def _readable_proxy_and_sites(self) -> Settings:
+        # They raise ConfigError themselves: pydantic's own errors show the value, which may hold a password.
+        if self.proxy.get_secret_value():
+            Proxy.parse(self.proxy.get_secret_value())
+        SiteConfig.read(self.site_config.get_secret_value())
+        return self
 
     @model_validator(mode="after")
     def _proxy_for_its_mode(self) -> Settings:

@@ -24,6 +24,7 @@ def test_a_healthy_installation_is_said_to_be_so(kb, examined):
     assert answer.json["healthy"]
     assert {
         "settings",
+        "proxy and site settings",
         "data directory",
         "PostgreSQL",
         "Dagster's database",
