@@ -60,6 +60,24 @@ def configure_logs(settings: Settings, *, least_level: str | None = None) -> Non
     logging.getLogger(_OURS).setLevel(least_level or settings.log_level)
 
 
+def leave_logs_to_logging() -> None:
+    """Pass log lines on to `logging` as text, for a program that calls this one as a library and has said nothing
+    of structlog, whose own default writes to standard output."""
+    if structlog.is_configured():
+        return
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.format_exc_info,
+            structlog.processors.KeyValueRenderer(key_order=["event"]),
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+
+
 def _handler(settings: Settings, shared: list[Processor]) -> logging.Handler:
     handler = logging.StreamHandler(_CurrentStderr())
     handler.set_name(_HANDLER)

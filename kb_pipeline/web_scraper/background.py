@@ -1,0 +1,84 @@
+"""An event loop in a thread of its own, and one resource that lives on it: so that any thread, and any other loop, may
+call what is asynchronous."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from contextlib import AbstractAsyncContextManager
+
+log = structlog.get_logger(__name__)
+
+ResourceT = TypeVar("ResourceT")
+AnswerT = TypeVar("AnswerT")
+
+THREADS: Final = 16
+"""For look-ups of names and for reading pages."""
+CLOSING_SECONDS: Final = 15.0
+
+
+class Background(Generic[ResourceT]):
+    """Opens the resource on a new thread's loop, and runs work with it there until it is closed."""
+
+    def __init__(self, open_resource: Callable[[], AbstractAsyncContextManager[ResourceT]], name: str) -> None:
+        """Raises what opening the resource raises."""
+        self._open = open_resource
+        self._lock = threading.Lock()
+        self._closed = False
+        self._ready: concurrent.futures.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, ResourceT]]
+        self._ready = concurrent.futures.Future()
+        # A daemon: a program that forgets to close must be able to end.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+        self._loop, self._stop, self._resource = self._ready.result()
+
+    def submit(self, work: Callable[[ResourceT], Coroutine[Any, Any, AnswerT]]) -> concurrent.futures.Future[AnswerT]:
+        """Start the work. Cancelling the future stops it. Raises RuntimeError once this is closed."""
+        with self._lock:
+            if self._closed:
+                message = "the web scraper service is closed"
+                raise RuntimeError(message)
+            return asyncio.run_coroutine_threadsafe(work(self._resource), self._loop)
+
+    @property
+    def closed(self) -> bool:
+        """Whether work is still taken."""
+        return self._closed
+
+    def close(self) -> None:
+        """Stop what is under way, close the resource, and end the thread. Repeatable."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(CLOSING_SECONDS)
+        if self._thread.is_alive():
+            log.warning("scraper.slow_to_close", seconds=CLOSING_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # noqa: BLE001 - whoever opens it is told
+            if not self._ready.done():
+                self._ready.set_exception(error)
+            else:
+                log.warning("scraper.closed_badly", error=f"{type(error).__name__}: {error}")
+
+    async def _serve(self) -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix=f"{self._thread.name}-work"))
+        async with self._open() as resource:
+            self._ready.set_result((loop, stop, resource))
+            await stop.wait()
+            under_way = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
