@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kb_pipeline.fetch.answers import PageRequest
 
 
@@ -28,6 +26,20 @@ class Rendered:
     wire_bytes: int = 0
     calls: int = 0
     """Calls of a paid service."""
+    title: str = ""
+    """The page's title, where the body does not hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureText:
+    """What was read off a picture."""
+
+    paragraphs: tuple[str, ...]
+    """In reading order."""
+    calls: int = 0
+    """Calls of a paid service."""
+    degraded: str = ""
+    """What of the picture was not read, in words; empty when nothing."""
 
 
 class Renderer(Protocol):
@@ -46,12 +58,7 @@ class Renderer(Protocol):
 class PictureReader(Protocol):
     """Reads text off a picture."""
 
-    async def read(self, picture: bytes) -> Sequence[str]:
-        """Its paragraphs in reading order. Raises TierUnavailable, LimitReached, BodyUndecodable when it is no
-        picture."""
-        ...
-
-    @property
-    def calls_a_picture(self) -> int:
-        """Calls of a paid service that one picture costs."""
+    async def read(self, picture: bytes) -> PictureText:
+        """Its text; no paragraph when there is none. Raises TierUnavailable, LimitReached, BodyUndecodable when it is
+        no picture."""
         ...
