@@ -3,6 +3,7 @@ for the file itself means. Fetching and caching the file belong to fetch."""
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import math
 import re
@@ -172,11 +173,21 @@ class _Reader:
 
 def _decode(body: bytes) -> str:
     """UTF-8 with stray octets kept (surrogate escapes); a UTF-16 file is read as what it is."""
-    body = body[:MAX_BYTES]
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+    body = _within_limit(body)
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return body.decode("utf-16", "replace").removeprefix("\ufeff")
+    for encoding, nulls in (("utf-16-le", slice(1, 8, 2)), ("utf-16-be", slice(0, 8, 2))):
+        if body[nulls] == b"\0\0\0\0":
+            return body.decode(encoding, "replace")
     # Also a byte order mark that was cut or doubled: it must not hide the first user-agent line.
-    return body.lstrip(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    return body.lstrip(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+
+
+def _within_limit(body: bytes) -> bytes:
+    """The lines that end within the limit. Half a rule is another rule: "Disallow: /" of "Disallow: /private"."""
+    if len(body) <= MAX_BYTES or body[MAX_BYTES : MAX_BYTES + 1] in b"\r\n":
+        return body[:MAX_BYTES]
+    return body[: max(body.rfind(b"\n", 0, MAX_BYTES), body.rfind(b"\r", 0, MAX_BYTES)) + 1]
 
 
 def _name_and_value(line: str) -> tuple[str, str]:

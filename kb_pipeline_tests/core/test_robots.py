@@ -135,6 +135,32 @@ def test_what_lies_beyond_the_limit_is_not_read():
     assert allowed(file, "/late")
 
 
+def test_a_rule_that_the_limit_cuts_is_no_rule():
+    opening = b"User-agent: *\nDisallow: /early\n#"
+    line = b"\nDisallow: /private\n"
+    for inside in range(1, len(line) - 1):
+        body = opening + b"x" * (MAX_BYTES - len(opening) - inside) + line
+        file = Robots.parse(body + b"Allow: /\n")
+        assert not allowed(file, "/early")
+        assert allowed(file, "/other")
+        assert allowed(file, "/private") or inside == len(line) - 1
+
+
+def test_a_rule_that_ends_at_the_limit_is_a_rule():
+    opening = b"User-agent: *\n#"
+    line = b"\nDisallow: /private"
+    body = opening + b"x" * (MAX_BYTES - len(opening) - len(line)) + line
+    for end in (b"", b"\n", b"\r\nAllow: /private\n"):
+        assert not allowed(Robots.parse(body + end), "/private")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_another_encoding_is_read(encoding):
+    file = Robots.parse("User-agent: *\r\nDisallow: /gru\u00df\r\n".encode(encoding))
+    assert not allowed(file, "/gru%C3%9F")
+    assert allowed(file, "/gr")
+
+
 @pytest.mark.parametrize(
     "body",
     [
