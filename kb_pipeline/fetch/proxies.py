@@ -257,9 +257,9 @@ async def _http_answer(
         event = wire.next_event()
         if event is h11.NEED_DATA:
             piece = await stream.read(_READ, deadline.left())
-            if not piece:
+            if not piece and not wire.trailing_data[0]:
                 return None
-            wire.receive_data(piece)
+            wire.receive_data(piece)  # At the end of a stream that was cut in a head, h11 raises.
         elif isinstance(event, h11.Response):
             return event
         else:
