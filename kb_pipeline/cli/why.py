@@ -14,6 +14,7 @@ from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.live_chunks import count_live_chunks
 from kb_pipeline.cli.output import shown
+from kb_pipeline.cli.tried import marked, show_tried
 from kb_pipeline.errors import ConfigError
 from kb_pipeline.model import Page, PageStatus
 
@@ -59,6 +60,7 @@ class Explanation:
     known_as: str | None
     page: Page
     tiers: list[dict[str, Any]]
+    """What each tier made of it the last time it was asked for, in order; `won` is where the answer comes from."""
     other_addresses: list[Alias]
     same_as: str | None
     failures: list[FailedPage]
@@ -122,7 +124,7 @@ def _explanation(stores: Stores, page: Page, known_as: str | None, tiers: list[d
         live=live,
         known_as=known_as,
         page=page,
-        tiers=tiers,
+        tiers=marked(tiers),
         other_addresses=stores.aliases.of_page(page.site_id, page.page_id),
         same_as=twin.url if twin else None,
         failures=stores.failures.listed(page.site_id, key=page.page_id),
@@ -207,26 +209,10 @@ def _show(output: Output, explanation: Explanation) -> None:
             ("copy removed in", f"refresh {page.removed_generation}" if page.removed_generation else None),
         ]
     )
-    for tier in explanation.tiers:
-        output.say(f"  [dim]tried[/dim]  {escape(_tier_in_words(tier))}")
+    show_tried(output, explanation.tiers)
     for failure in explanation.failures:
         output.say(f"  [dim]{failure.step}[/dim]  failed {failure.attempts} times: {escape(failure.error)}")
     output.say()
-
-
-def _tier_in_words(tier: Mapping[str, Any]) -> str:
-    """`plain http: not found (status 404), 176 bytes, 0.011 s, 1 request`; what a tier adds of its own comes last."""
-    rest = dict(tier)
-    name, answer, why = str(rest.pop("tier", "?")), rest.pop("answer", None), rest.pop("why", None)
-    asked, size, seconds = rest.pop("requests", None), rest.pop("bytes", None), rest.pop("seconds", None)
-    said = [
-        f"{answer or 'no answer'}" + (f" ({why})" if why else ""),
-        f"{size:,} bytes" if size is not None else "",
-        f"{seconds} s" if seconds is not None else "",
-        f"{asked} request{'s' * (asked != 1)}" if asked is not None else "",
-        *(f"{key.replace('_', ' ')} {value}" for key, value in rest.items() if value not in (None, "")),
-    ]
-    return f"{name.replace('_', ' ')}: {', '.join(filter(None, said))}"
 
 
 def _version(live: Publication | None) -> str | None:

@@ -39,6 +39,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "ladder_not_modified": "pages not modified (304)",
     "ladder_same_body": "pages with the same body",
     "ladder_fresh": "pages with a new body",
+    "degraded": "pages read in part",
     "removed": "pages removed",
     "removals_held": "removals held",
     "held": "removals held",
@@ -76,26 +77,37 @@ _NAMES_OF: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "golden_questions_answered": {"asked": "questions asked"},
 }
-_TIER: Final = "tier_"
+_OF_A_TIER: Final[Mapping[str, str]] = {
+    "tier_": "pages by",
+    "asked_of_": "pages asked of",
+    "won_by_": "pages won by",
+    "requests_of_": "requests of",
+    "calls_of_": "calls of",
+    "seconds_of_": "seconds of",
+}
+"""What counts of one tier begin with; its name follows, whoever gave it."""
+_IN_A_TABLE: Final = tuple(start for start in _OF_A_TIER if start != "tier_")
 _SINGULAR: Final = {"retries": "retry", "bodies": "body", "addresses": "address"}
 
 
 def readable(of: str, name: str) -> str:
     """The count `name` of the asset or check `of`, in words."""
-    if name.startswith(_TIER):
-        return f"pages by {name.removeprefix(_TIER).replace('_', ' ')}"
+    for start, words in _OF_A_TIER.items():
+        if name.startswith(start):
+            return f"{words} {name.removeprefix(start).replace('_', ' ')}"
     return _NAMES_OF.get(of, {}).get(name) or _NAMES.get(name) or name.replace("_", " ")
 
 
 def in_words(of: str, counts: Mapping[str, int | float]) -> str:
-    """The counts that are not zero: `31 pages fresh, 2 gone, 1 request`. What is counted is said when it changes."""
+    """The counts that are not zero: `31 pages fresh, 2 gone, 1 request`. What is counted is said when it changes; what
+    each tier cost is left to its table."""
     return ", ".join(_phrases(of, counts))
 
 
 def _phrases(of: str, counts: Mapping[str, int | float]) -> Iterator[str]:
     before = ""
     for name, value in counts.items():
-        if not value:
+        if not value or name.startswith(_IN_A_TABLE):
             continue
         counted, _, rest = readable(of, name).partition(" ")
         amount = f"{value:,.0f}" if value >= 1 else f"{value:.2f}"

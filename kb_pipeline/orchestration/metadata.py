@@ -1,5 +1,5 @@
-"""Turns what a stage reports into what Dagster shows: numbers that plot over time, a table of what changed,
-and a link to the site."""
+"""Turns what a stage reports into what Dagster shows: numbers that plot over time, tables of what changed and
+of what it cost, and a link to the site."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -21,6 +21,7 @@ def materialization(asset: str, site: Site, report: StageReport, *, seconds: flo
             **numbers(asset, report.counts),
             "seconds": dg.MetadataValue.float(round(seconds, 3)),
             "changes": dg.MetadataValue.md(changes_table(report.changes)),
+            **{title: dg.MetadataValue.md(table(made.header, made.rows)) for title, made in report.tables.items()},
             "site": dg.MetadataValue.url(site.url),
         }
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.model import Outcome
 from kb_pipeline.stages.report import ChangeRow, StageReport
+from kb_pipeline.stages.tier_costs import TierCosts
 from kb_pipeline.store.frontier import DuePage, Ending
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ class FetchReport(StageReport):
     """How far each page had to go: not modified, same body, fresh."""
     tiers: Counter[str] = field(default_factory=Counter)
     """Fresh pages by the tier that won."""
+    costs: TierCosts = field(default_factory=TierCosts)
+    degraded: int = 0
+    """Fresh pages of which only a part could be had."""
     requests: int = 0
     bytes: int = 0
     """Body bytes on the wire."""
@@ -43,6 +47,7 @@ class FetchReport(StageReport):
         """Count one committed visit."""
         self.requests += visit.requests
         self.bytes += visit.wire_bytes
+        self.costs.add(visit.result)
         end = visit.end
         if not isinstance(end, Ending):
             self.retries += 1
@@ -51,6 +56,7 @@ class FetchReport(StageReport):
             self.ladder[_RUNGS.get(visit.result.best.answer.value, _LAST_RUNG)] += 1
         if end.outcome is Outcome.FRESH:
             self.tiers[visit.result.best.tier] += 1
+            self.degraded += bool(visit.result.best.degraded)
         self._list(visit.due, end)
 
     def _list(self, due: DuePage, end: Ending) -> None:
@@ -65,12 +71,14 @@ class FetchReport(StageReport):
             self.changes.append(ChangeRow(change, due.page_id, due.url, end.attempt.reason or ""))
 
     def flatten(self) -> None:
-        """Fill `counts`."""
+        """Fill `counts` and `tables`."""
         self.counts = {
             **{outcome.value: self.outcomes[outcome] for outcome in Outcome},
             # With those that nobody came to: a line of history has no gaps.
             **{f"ladder_{rung}": self.ladder[rung] for rung in (*_RUNGS.values(), _LAST_RUNG)},
             **{f"tier_{tier}": amount for tier, amount in self.tiers.items()},
+            **self.costs.counts(),
+            "degraded": self.degraded,
             "requests": self.requests,
             "bytes": self.bytes,
             "retries": self.retries,
@@ -79,6 +87,7 @@ class FetchReport(StageReport):
             "folded": self.folded,
             "seconds": round(self.seconds, 3),
         }
+        self.tables = {"tiers": self.costs.table()}
 
 
 _RUNGS: Final = {"not modified": "not_modified", "same body": "same_body"}

@@ -24,9 +24,19 @@ class ChangeRow:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table for people."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+
+
 @dataclass(slots=True)
 class StageReport:
     """Base of each stage's report."""
 
     counts: dict[str, int | float] = field(default_factory=dict)
     changes: list[ChangeRow] = field(default_factory=list)
+    tables: dict[str, ReportTable] = field(default_factory=dict)
+    """By title: what the counts are made of."""

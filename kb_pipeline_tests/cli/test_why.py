@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
+from kb_pipeline.fetch.answers import Answer, TierResult
+from kb_pipeline.fetch.tiers.plain_http import PlainHttp
 from kb_pipeline.model import Discovered, PageSource
 from kb_pipeline.stages import lifecycle
 from kb_pipeline.stages.chunk import make_chunks
@@ -20,6 +24,7 @@ from kb_pipeline.stages.publish import publish, rollback
 from kb_pipeline.store.aliases import Alias
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
+from kb_pipeline_tests.fetch.scripted import Scripted
 from kb_pipeline_tests.sites.replies import page, prose, sitemap
 from kb_pipeline_tests.sites.server import LoopbackSite
 
@@ -162,13 +167,52 @@ def test_after_a_roll_back_what_search_finds_is_told_apart_from_what_was_fetched
     assert "rolled back" not in kb("why", served.web.url("/b")).out.splitlines()[0]
 
 
-def test_what_was_tried_is_told_in_words(kb, served):
+def row_of(tier, said):
+    """The cells of the tier's row."""
+    [line] = [line for line in said.splitlines() if re.search(rf"(won)? +{tier}  ", line)]
+    return re.split(r" {2,}", line.strip())
+
+
+def test_what_was_tried_is_a_table(kb, served):
     served.refresh()
+    assert row_of("plain http", kb("why", served.web.url("/a")).out)[:3] == ["won", "plain http", "document"]
     del served.web.pages["/a"]
     served.fetch()
-    said = kb("why", served.web.url("/a")).out
-    assert "tried  plain http: not found (status 404), " in said
-    assert ", 1 request\n" in said
+    cells = row_of("plain http", kb("why", served.web.url("/a")).out)
+    assert cells[:4] == ["plain http", "not found", "status 404", "1"]
+
+
+def test_every_tier_has_a_row_with_its_cost_and_why_it_lost(kb, served):
+    class Paid(Scripted):
+        async def fetch(self, request):
+            page = await PlainHttp.fetch(self.plain, request)
+            return replace(page, tier="browser_content", calls=2, degraded="a frame's words only", wire_bytes=4321)
+
+    def tiers_for(workshop):
+        paid = Paid("browser_content")
+        paid.plain = PlainHttp(workshop.client, workshop.settings)
+        return (
+            Scripted("plain_http", TierResult("plain_http", Answer.JS_SHELL, "nothing but scripts", requests=1)),
+            paid,
+        )
+
+    discover(served.stores, served.settings, "served")
+    fetch_pages(served.stores, served.settings, "served", tiers_for=tiers_for)
+    answer = kb("why", served.web.url("/a"))
+    assert row_of("plain http", answer.out)[:4] == ["plain http", "JavaScript only", "nothing but scripts", "1"]
+    won = row_of("browser content", answer.out)
+    assert won[:3] == ["won", "browser content", "document"]
+    assert {"2", "4,321", "a frame's words only"} <= set(won)
+    [found] = kb("why", served.web.url("/a"), "--json").json
+    assert [(tier["tier"], tier["won"], tier.get("calls", 0)) for tier in found["tiers"]] == [
+        ("plain_http", False, 0),
+        ("browser_content", True, 2),
+    ]
+
+
+@pytest.mark.usefixtures("site")
+def test_a_page_that_no_tier_was_asked_for_has_no_table(kb):
+    assert "tried" not in kb("why", HOME + "login").out
 
 
 def test_a_page_that_is_gone_is_searchable_until_its_removal_is_live(kb, served):

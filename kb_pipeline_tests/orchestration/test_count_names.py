@@ -29,3 +29,14 @@ def test_no_name_that_people_see_is_one_of_a_program(name):
 
 def test_no_two_counts_of_a_check_share_a_name_with_its_table_of_pages():
     assert readable("text_clears_threshold", "pages") != "pages"
+
+
+def test_what_a_tier_cost_has_a_name_and_is_left_to_its_table():
+    costs = {"asked_of_browser_content": 3, "won_by_browser_content": 1, "calls_of_vision": 2, "seconds_of_vision": 0.5}
+    assert [readable("fetched_pages", name) for name in costs] == [
+        "pages asked of browser content",
+        "pages won by browser content",
+        "calls of vision",
+        "seconds of vision",
+    ]
+    assert in_words("fetched_pages", {"fresh": 2, **costs, "degraded": 1}) == "2 pages fresh, 1 read in part"
