@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from kb_pipeline.core import page_signs as signs
 from kb_pipeline.core.html_tree import Node
 
 if TYPE_CHECKING:
@@ -16,15 +18,23 @@ MARKS_READ: Final = 300_000
 """Characters of the HTML that are searched for vendors' marks."""
 TEXT_READ: Final = 4_000
 MAX_HEADLINE: Final = 300
+MOST_MARKS: Final = 20
+MOST_CONTROLS: Final = 50
+BARE: Final = 90
+"""Letters beneath a headline up to which it stands alone."""
 FRAME_LETTERS: Final = 250
 """A frame element with more letters than this, and than half of the page, is none."""
 _LOGIN_FIELDS: Final = frozenset({"loginfmt", "username", "login", "os_username"})
 _REFRESH_AT_ONCE: Final = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
 _NEVER_TEXT: Final = frozenset({"head", "option", "script", "style", "svg", "template", "textarea"})
+_PRESSED: Final = frozenset({"button", "submit"})
 _FRAME: Final = frozenset({"aside", "footer", "nav", "noscript"})
 _FRAME_ROLES: Final = frozenset({"banner", "contentinfo", "navigation"})
 _HEADLINES: Final = frozenset({"h1", "h2", "h3", "h4", "legend"})
+_MANY: Final = 3
+"""Headings of one level from which on each of them is one topic among others."""
 _QUOTED: Final = _HEADLINES | {"button", "noscript", "title"}
+_SENTENCES: Final = re.compile(r"[.!?](?:\s+|$)")
 _TITLE_PARTS: Final = re.compile("\\s+[|\u2013\u2014\u00b7\u2022-]\\s+|\\s*[|\u00bb]\\s*|:\\s+")
 
 
@@ -35,8 +45,13 @@ class PageFacts:
     url: str
     marks: str
     """The HTML itself: what vendors write stands in scripts and attributes."""
+    titles: tuple[str, ...]
+    """The title, the h1s and their parts; without an h1, the first heading too. In lower case."""
     headlines: tuple[str, ...]
-    """Parts of the title, and headings, in lower case."""
+    """These, and the first heading of each level that has few of them. Of a page that has next to no text and no
+    heading, its sentences."""
+    topic: tuple[str, ...]
+    """The h1s."""
     text: str
     """Beginning of the text outside of navigation and footer, in lower case."""
     all_letters: int
@@ -44,10 +59,17 @@ class PageFacts:
     letters: int
     prose: int
     """Letters of that text which are not links."""
+    body: str
+    """That text without headings and buttons."""
+    rest: int
+    """Letters of the body which are not links."""
     fields: frozenset[str]
     """Types of input fields outside of navigation and footer, and "button" where there is one."""
-    actions: str
+    controls: tuple[tuple[str, Node], ...]
+    """What can be pressed: what stands on it, and itself."""
     noscript: str
+    mounts: bool
+    """Whether an element that a script is to fill is empty, or only says that it is loading."""
     refreshes: bool
     scripts: int
 
@@ -57,19 +79,26 @@ class PageFacts:
         content = _Content()
         for node, framed, quoted in _walk(document):
             content.see(node, framed=framed, quoted=quoted)
-        text = _plain("".join(content.text))
-        letters = content.letters
+        text = _plain("".join(content.text))[:TEXT_READ]
+        titles, headlines = content.headings()
+        if not content.levels and content.letters <= FRAME_LETTERS:
+            headlines += [sentence for sentence in _SENTENCES.split(text) if sentence]
         return cls(
             url=url,
             marks=html[:MARKS_READ],
-            headlines=tuple(content.headlines),
-            text=text[:TEXT_READ],
+            titles=tuple(titles),
+            headlines=tuple(headlines),
+            topic=tuple(content.levels.get("h1", ())),
+            text=text,
             all_letters=document.letters,
-            letters=letters,
-            prose=letters - content.link_letters,
+            letters=content.letters,
+            prose=content.letters - content.link_letters,
+            body=_plain("".join(content.body))[:TEXT_READ],
+            rest=content.rest,
             fields=frozenset(content.fields),
-            actions=" ".join(content.actions).lower()[:TEXT_READ],
+            controls=tuple(content.controls),
             noscript=" ".join(content.noscript).lower()[:TEXT_READ],
+            mounts=content.mounts,
             refreshes=content.refreshes,
             scripts=content.scripts,
         )
@@ -82,23 +111,65 @@ class PageFacts:
         """Whether the page is this sparse, and a headline has the words."""
         return self.prose <= most and any(words.search(line) for line in self.headlines)
 
+    def is_titled(self, words: re.Pattern[str]) -> bool:
+        """Whether the page as a whole is headed with the words."""
+        return any(words.search(line) for line in self.titles)
+
+    def is_told(self, headline: re.Pattern[str], beneath: re.Pattern[str], most: int, *, bare: int = BARE) -> bool:
+        """Whether the page is this sparse, and a headline says so that stands alone (above at most `bare` letters), or
+        has beneath it what tells the visitor the same. A page that explains such a page is headed alike and goes on in
+        another way."""
+        if not self.is_headed(headline, most) or signs.EXPLAINS.search(self.text):
+            return False
+        return self.rest <= bare or bool(beneath.search(self.body))
+
+    def is_marked(self, marks: re.Pattern[str]) -> bool:
+        """Whether the HTML has a mark that the page does not show its reader: documentation quotes marks."""
+        found = islice(marks.finditer(self.marks), MOST_MARKS)
+        return any(" ".join(mark.group().lower().split()) not in self.text for mark in found)
+
+    def can_press(self, words: re.Pattern[str]) -> bool:
+        """Whether something can be pressed that has the words on it."""
+        return any(words.search(label) for label, _ in self.controls)
+
+    def letters_beside(self, words: re.Pattern[str], actions: re.Pattern[str]) -> int | None:
+        """Letters of prose outside of the smallest element with both the words and something to press that is named
+        so; None where there is none."""
+        for label, control in self.controls:
+            if actions.search(label):
+                asks = next((above for above in control.ancestors() if words.search(_plain(above.text()))), None)
+                if asks is not None:
+                    return max(0, self.prose - asks.letters)
+        return None
+
 
 class _Content:
-    """Collects in one pass over the tree what `_Page` holds."""
+    """Collects in one pass over the tree what `PageFacts` holds."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
-        self.headlines: list[str] = []
+        self.body: list[str] = []
+        self.title: list[str] = []
+        self.levels: dict[str, list[str]] = {}
+        """Headings by their tag, in order of appearance."""
         self.fields: set[str] = set()
-        self.actions: list[str] = []
+        self.controls: list[tuple[str, Node]] = []
         self.noscript: list[str] = []
-        self.letters = self.link_letters = self.scripts = 0
-        self.refreshes = False
+        self.letters = self.link_letters = self.rest = self.scripts = 0
+        self.mounts = self.refreshes = False
+
+    def headings(self) -> tuple[list[str], list[str]]:
+        """What heads the page, and that with the headings of its parts that do not stand in a row with others."""
+        own = self.levels.get("h1", [])
+        first = next(iter(self.levels.values()), [])[:1] if not own else []
+        titles = [*self.title, *(part for line in [*own, *first] for part in _parts(line))]
+        few = [lines[0] for tag, lines in self.levels.items() if tag != "h1" and len(lines) < _MANY]
+        return titles, [*titles, *(part for line in few for part in _parts(line))]
 
     def see(self, node: Node, *, framed: bool, quoted: bool) -> None:
         """Take in one element. The text of a `quoted` one has been taken with an element around it."""
         if not framed:
-            self._take_text(node)
+            self._take_text(node, in_body=not quoted and node.tag not in _QUOTED)
         if not quoted:
             self._take_head(node)
             if not framed:
@@ -106,9 +177,8 @@ class _Content:
 
     def _take_head(self, node: Node) -> None:
         tag = node.tag
-        if tag == "title" and not self.headlines:
-            title = _plain(node.text())[:MAX_HEADLINE]
-            self.headlines += [title, *(part for part in _TITLE_PARTS.split(title) if part)]
+        if tag == "title" and not self.title:
+            self.title += _parts(_plain(node.text())[:MAX_HEADLINE])
         elif tag == "script":
             self.scripts += 1
         elif tag == "noscript":
@@ -119,23 +189,45 @@ class _Content:
     def _take_control(self, node: Node) -> None:
         tag = node.tag
         if tag == "input":
-            self.fields.add(node.get("type").lower() or "text")
+            kind = node.get("type").lower() or "text"
+            self.fields.add(kind)
             if node.get("name").lower() in _LOGIN_FIELDS:
                 self.fields.add("login")
-        elif tag == "button":
+            if kind in _PRESSED:
+                self._take_label(node.get("value"), node)
+        elif tag == "button" or node.get("role") == "button":
             self.fields.add("button")
-            self.actions.append(node.text()[:MAX_HEADLINE])
+            self._take_label(node.text(), node)
         elif tag in _HEADLINES:
-            self.headlines.append(_plain(node.text())[:MAX_HEADLINE])
+            self.levels.setdefault(tag, []).append(_plain(node.text())[:MAX_HEADLINE])
+        if not self.mounts and (node.get("id") in signs.MOUNT_IDS or signs.MOUNT_TAGS.fullmatch(tag)):
+            self.mounts = not node.letters or bool(signs.WAITING.match(_plain(node.text())[:MAX_HEADLINE]))
 
-    def _take_text(self, node: Node) -> None:
+    def _take_label(self, label: str, node: Node) -> None:
+        if len(self.controls) < MOST_CONTROLS:
+            self.controls.append((_plain(label[:MAX_HEADLINE]), node))
+
+    def _take_text(self, node: Node, *, in_body: bool) -> None:
         for child in node.children:
             if isinstance(child, str):
+                letters = sum(map(len, child.split()))
                 self.text.append(child)
-                self.letters += sum(map(len, child.split()))
+                self.letters += letters
+                if in_body:
+                    self.body.append(child)
+                    self.rest += letters
             elif child.tag == "a":
                 self.link_letters += child.letters
+                if in_body:
+                    self.rest -= child.letters
         self.text.append(" ")
+        self.body.append(" ")
+
+
+def _parts(line: str) -> list[str]:
+    """A headline, and what a site's name or another sign divides it into."""
+    parts = [part for part in _TITLE_PARTS.split(line) if part]
+    return [line, *parts] if len(parts) > 1 else [line]
 
 
 def _plain(text: str) -> str:

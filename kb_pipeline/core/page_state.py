@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from kb_pipeline.core import missing_signs as missing
 from kb_pipeline.core import page_signs as signs
+from kb_pipeline.core import wall_signs as walls
 from kb_pipeline.core.html_tree import measure, parse_html
-from kb_pipeline.core.page_facts import PageFacts
+from kb_pipeline.core.page_facts import BARE, PageFacts
 from kb_pipeline.model import PageState
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping
 
     from kb_pipeline.core.html_tree import Node
@@ -27,6 +28,8 @@ LITTLE_PROSE: Final = 450
 HARDLY_ANY: Final = 250
 """Letters up to which a sentence anywhere in the text may decide."""
 NO_PROSE: Final = 60
+CRUMB: Final = 20
+"""Letters that are no text of their own."""
 
 
 def classify(status: int, headers: Mapping[str, str], html: str, url: str, document: Node | None = None) -> PageState:
@@ -70,9 +73,7 @@ def _of_refusal(by_status: PageState, status: int, headers: Mapping[str, str], p
         status in {403, 429, 503} and page.prose < LITTLE_PROSE and signs.CAPTCHA_MARKS.search(page.marks)
     ):
         return PageState.CHALLENGE
-    if by_status is PageState.UNAVAILABLE and (
-        page.says(signs.RATE_WORDS, LITTLE_PROSE) or page.is_headed(signs.RATE_WORDS, LITTLE_PROSE)
-    ):
+    if by_status is PageState.UNAVAILABLE and page.is_told(walls.RATE_HEADLINES, walls.RATE_BENEATH, LITTLE_PROSE):
         return PageState.RATE_LIMITED
     return by_status
 
@@ -89,17 +90,18 @@ def _is_challenge(headers: Mapping[str, str], page: PageFacts) -> bool:
         return False
     if any(value.search(headers.get(name, "")) for name, value in signs.CHALLENGE_HEADERS if name in headers):
         return True
-    if page.prose <= LITTLE_PROSE and signs.CHALLENGE_MARKS.search(page.marks) and not _has_content_text(page):
+    headed = page.is_headed(signs.CHALLENGE_WORDS, MUCH_PROSE)
+    worded = page.says(signs.CHALLENGE_WORDS, LITTLE_PROSE) or (headed and page.prose <= LITTLE_PROSE)
+    if page.is_marked(signs.CHALLENGE_MARKS) and (headed or (page.prose <= LITTLE_PROSE and not _has_content(page))):
         return True
-    worded = page.says(signs.CHALLENGE_WORDS, LITTLE_PROSE) or page.is_headed(signs.CHALLENGE_WORDS, LITTLE_PROSE)
-    return worded and bool(
-        signs.CHALLENGE_VENDORS.search(page.text)
-        or signs.CAPTCHA_MARKS.search(page.marks)
-        or signs.CHALLENGE_MARKS.search(page.marks)
-    )
+    if page.is_marked(signs.SENSOR_MARKS) and (worded or _is_blank(page)):
+        return True
+    if worded and (signs.CHALLENGE_VENDORS.search(page.text) or page.is_marked(signs.CAPTCHA_MARKS)):
+        return True
+    return bool(page.scripts) and page.rest <= BARE and page.is_headed(signs.CHALLENGE_HEADLINES, HARDLY_ANY)
 
 
-def _has_content_text(page: PageFacts) -> bool:
+def _has_content(page: PageFacts) -> bool:
     """Whether there is text that is neither a challenge's nor a request for JavaScript."""
     return (
         page.prose > HARDLY_ANY
@@ -108,43 +110,59 @@ def _has_content_text(page: PageFacts) -> bool:
     )
 
 
+def _is_blank(page: PageFacts) -> bool:
+    """Whether a page shows nothing at all, and has no place for a script to show something."""
+    return not page.letters and not page.mounts and page.all_letters <= HARDLY_ANY
+
+
 def _is_soft_404(page: PageFacts) -> bool:
-    if page.is_headed(signs.NOT_FOUND_HEADLINE, LITTLE_PROSE):
+    if "password" in page.fields or signs.EXPLAINS.search(page.text):
+        return False
+    if page.is_told(missing.HEADLINE, missing.BENEATH, LITTLE_PROSE):
         return True
-    return page.says(signs.NOT_FOUND_SENTENCE, HARDLY_ANY) and not page.fields & {"password"}
+    if page.prose <= LITTLE_PROSE and page.is_titled(missing.THING_HEADLINE):
+        return page.rest <= BARE or bool(missing.BENEATH.search(page.body))
+    return page.says(missing.SENTENCE, HARDLY_ANY)
 
 
 def _is_login_wall(page: PageFacts) -> bool:
-    asks = bool(page.fields & {"password", "login"})
-    address = _host_and_path(page.url)
-    named = page.is_headed(signs.LOGIN_WORDS, LITTLE_PROSE) or bool(
-        signs.LOGIN_PATH.search(address[1]) or signs.LOGIN_HOSTS.search(address[0])
-    )
-    return asks and named and page.prose <= LITTLE_PROSE
+    if page.prose > LITTLE_PROSE:
+        return False
+    host, path = _host_and_path(page.url)
+    titled = page.is_titled(walls.LOGIN_WORDS)
+    if page.fields & {"password", "login"}:
+        placed = walls.LOGIN_PATH.search(path) or walls.LOGIN_HOSTS.search(host)
+        return titled or bool(placed or page.says(walls.LOGIN_REQUEST, HARDLY_ANY))
+    if titled and page.rest <= BARE:
+        return "email" in page.fields or page.can_press(walls.LOGIN_ACTIONS)
+    return page.says(walls.LOGIN_SENTENCE, HARDLY_ANY)
 
 
 def _is_cookie_wall(page: PageFacts) -> bool:
     host, _ = _host_and_path(page.url)
-    if signs.CONSENT_HOSTS.search(host) and page.prose <= MUCH_PROSE:
+    if walls.CONSENT_HOSTS.search(host) and page.prose <= MUCH_PROSE:
         return True
-    worded = page.says(signs.CONSENT_WORDS, LITTLE_PROSE)
-    return worded and bool(signs.CONSENT_ACTIONS.search(page.actions)) and _opens_with(page, signs.CONSENT_WORDS)
-
-
-def _opens_with(page: PageFacts, words: re.Pattern[str]) -> bool:
-    """Whether the words come first: a consent banner below an article is no wall."""
-    match = words.search(page.text)
-    return match is not None and match.start() <= HARDLY_ANY
+    if not page.says(walls.CONSENT_WORDS, LITTLE_PROSE):
+        return False
+    beside = page.letters_beside(walls.CONSENT_WORDS, walls.CONSENT_ACTIONS)
+    return beside is not None and beside <= NO_PROSE
 
 
 def _is_age_gate(page: PageFacts) -> bool:
-    return page.is_headed(signs.AGE_WORDS, HARDLY_ANY) and bool(page.fields & {"button", "submit", "date", "number"})
+    asks = page.says(walls.AGE_WORDS, HARDLY_ANY) or page.is_headed(walls.AGE_WORDS, HARDLY_ANY)
+    return asks and (bool(page.fields & {"date", "number"}) or page.can_press(walls.AGE_ACTIONS))
 
 
 def _is_paywall(page: PageFacts) -> bool:
-    marked = bool(signs.PAYWALL_MARKS.search(page.marks))
-    worded = page.says(signs.PAYWALL_WORDS, LITTLE_PROSE)
-    return worded and (marked or page.prose <= HARDLY_ANY)
+    """Wording and a mark; next to no text and wording; or a teaser that its publisher marks as paid and that ends with
+    the offer. What is longer than any teaser is content, whatever stands beneath it."""
+    strong = walls.PAYWALL_WORDS
+    if page.prose <= HARDLY_ANY and (page.says(strong, HARDLY_ANY) or page.is_headed(strong, HARDLY_ANY)):
+        return True
+    if page.prose <= LITTLE_PROSE and page.is_marked(walls.PAYWALL_MARKS):
+        return bool(strong.search(page.text) or walls.OFFER_WORDS.search(page.text))
+    ends = page.text[-LITTLE_PROSE:]
+    return page.is_marked(walls.PAID_MARK) and bool(strong.search(ends) or walls.OFFER_WORDS.search(ends))
 
 
 def _is_redirect(page: PageFacts) -> bool:
@@ -152,35 +170,39 @@ def _is_redirect(page: PageFacts) -> bool:
 
 
 def _is_parked(page: PageFacts) -> bool:
-    return page.is_headed(signs.PARKED_WORDS, LITTLE_PROSE) or (
-        page.prose <= LITTLE_PROSE
-        and bool(signs.PARKED_MARKS.search(page.marks))
-        and bool(signs.PARKED_WORDS.search(page.text))
-    )
+    if page.is_told(walls.PARKED_HEADLINES, walls.PARKED_BENEATH, LITTLE_PROSE):
+        return True
+    if page.is_told(walls.PARKED_HINTS, walls.PARKED_BENEATH, HARDLY_ANY, bare=CRUMB):
+        return True
+    if not page.is_marked(walls.PARKED_MARKS) or page.prose > LITTLE_PROSE:
+        return False
+    return _is_blank(page) or bool(walls.PARKED_WORDS.search(page.text))
 
 
 def _is_blocked(page: PageFacts) -> bool:
-    return page.says(signs.BLOCKED_WORDS, HARDLY_ANY) or page.is_headed(signs.BLOCKED_WORDS, HARDLY_ANY)
+    return page.is_told(walls.BLOCKED_HEADLINES, walls.BLOCKED_BENEATH, HARDLY_ANY)
 
 
 def _is_rate_limit(page: PageFacts) -> bool:
-    return page.is_headed(signs.RATE_WORDS, HARDLY_ANY)
+    return page.is_told(walls.RATE_HEADLINES, walls.RATE_BENEATH, HARDLY_ANY)
 
 
 def _is_unavailable(page: PageFacts) -> bool:
-    return page.is_headed(signs.UNAVAILABLE_WORDS, HARDLY_ANY)
+    beneath = walls.UNAVAILABLE_BENEATH
+    return page.is_told(walls.UNAVAILABLE_HEADLINES, beneath, HARDLY_ANY) or page.is_told(
+        walls.UNAVAILABLE_HINTS, beneath, HARDLY_ANY, bare=CRUMB
+    )
 
 
 def _of_empty_page(page: PageFacts) -> PageState:
     """Without text, what else is there: scripts that would write some, or nothing."""
-    asks_for_script = bool(signs.SHELL_WORDS.search(page.text))
-    if page.prose <= HARDLY_ANY and asks_for_script and page.scripts:
+    if page.scripts and page.rest <= BARE and page.says(signs.SHELL_WORDS, HARDLY_ANY):
         return PageState.JS_SHELL
     if page.prose > NO_PROSE or page.letters > HARDLY_ANY or page.all_letters > MUCH_PROSE:
         return PageState.OK
-    mounts = bool(signs.SHELL_MOUNTS.search(page.marks)) or bool(signs.SHELL_WORDS.search(page.noscript))
-    redirects = bool(signs.SCRIPT_REDIRECT.search(page.marks))
-    if page.scripts and (mounts or redirects or not page.letters):
+    waits = not page.letters or (not page.topic and bool(signs.WAITING.match(page.text)))
+    leads_on = bool(signs.SCRIPT_REDIRECT.search(page.marks)) and bool(signs.REDIRECT_WORDS.search(page.text))
+    if page.scripts and (waits or page.mounts or leads_on):
         return PageState.JS_SHELL
     return PageState.OK if page.letters else PageState.EMPTY
 
@@ -202,8 +224,8 @@ _RULES: Final = (
     (PageState.AGE_GATE, _is_age_gate),
     (PageState.REDIRECT, _is_redirect),
     (PageState.PARKED, _is_parked),
+    (PageState.SOFT_404, _is_soft_404),
     (PageState.RATE_LIMITED, _is_rate_limit),
     (PageState.UNAVAILABLE, _is_unavailable),
-    (PageState.SOFT_404, _is_soft_404),
     (PageState.PAYWALL, _is_paywall),
 )

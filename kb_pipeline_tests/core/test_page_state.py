@@ -6,6 +6,7 @@ import pytest
 
 from kb_pipeline.core.page_state import classify
 from kb_pipeline.model import PageState
+from kb_pipeline_tests.core import pages_kept, pages_not_kept
 
 URL = "https://shop.example/things/1"
 FRAME = "<header><nav><a href=/>Home</a> <a href=/shop>Shop</a></nav></header>"
@@ -165,3 +166,24 @@ def test_a_single_sign_on_host_is_a_login_wall():
 
 def test_plain_text_is_content():
     assert classify(200, {}, "No markup here, only words about gaskets. " * 10, URL) is PageState.OK
+
+
+@pytest.mark.parametrize(("html", "path"), [case[1:] for case in pages_kept.ALL], ids=[c[0] for c in pages_kept.ALL])
+def test_a_page_that_only_resembles_a_wall_or_an_error_is_content(html, path):
+    assert classify(200, {}, html, f"https://www.example.org{path}") is PageState.OK
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "html", "path", "states"),
+    [case[1:] for case in pages_not_kept.ALL],
+    ids=[case[0] for case in pages_not_kept.ALL],
+)
+def test_a_wall_or_an_error_is_known_for_what_it_is(status, headers, html, path, states):
+    assert classify(status, headers, html, f"https://www.example.org{path}").value in states.split()
+
+
+def test_a_headline_made_to_be_slow_is_read_as_fast_as_any_other():
+    html = "".join(
+        f"<title>{word * 60}</title><h1>{word * 60}</h1>" for word in ("error ", "404 ", "sorry, ", "a-a.", "page ")
+    )
+    assert state(html) is not PageState.SOFT_404
