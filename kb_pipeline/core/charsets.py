@@ -63,12 +63,12 @@ def decode(body: bytes, content_type: str) -> str:
         if of == name and body.startswith(mark):
             body = body[len(mark) :]
             break
-    if name == "utf-8" and _is_mislabelled(body):
+    if name == "utf-8" and is_mislabelled(body):
         name = DEFAULT
     return body.decode(_CODECS.get(name, name), "replace")
 
 
-def _is_mislabelled(body: bytes) -> bool:
+def is_mislabelled(body: bytes) -> bool:
     """Whether a body declared as UTF-8 has bytes above ASCII and not one of them makes a UTF-8 sequence."""
     if body.isascii():
         return False

@@ -31,6 +31,7 @@ _HTML_START: Final = re.compile(
     r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?>.*?-->)\s*+)*+(?:<!doctype\s+html|<html[\s>])",
     re.IGNORECASE | re.DOTALL,
 )
+_LIST_ROOT: Final = re.compile(r"<(?:[\w.-]{1,30}:)?(?:urlset|sitemapindex|rss|feed)[\s>]", re.IGNORECASE)
 _ENTRIES: Final = frozenset({"url", "sitemap"})
 _SITEMAP_ROOTS: Final = frozenset({"urlset", "sitemapindex"})
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -74,7 +75,7 @@ def parse_sitemap(body: bytes, url: str, content_type: str | None = None, *, max
     """
     document = read_text(body, max_bytes)
     reading = _Reading(url, document.octets, problems=document.problems)
-    text = document.text.lstrip(" \t\r\n\ufeff\xa0\x00")
+    text = _from_its_start(document.text.lstrip(" \t\r\n\ufeff\xa0\x00"), reading.problems)
     if not text:
         reading.problems.append("empty")
     elif _HTML_START.match(text[:4096]):
@@ -88,6 +89,14 @@ def parse_sitemap(body: bytes, url: str, content_type: str | None = None, *, max
     if reading.full:
         reading.problems.append(f"names {MAX_ENTRIES:,} addresses or more: the rest was not read")
     return reading.done()
+
+
+def _from_its_start(text: str, problems: list[str]) -> str:
+    """Without the warnings that a server's program wrote before its list."""
+    if text.startswith(("<?", "<!", "{")) or _LIST_ROOT.match(text) or not (root := _LIST_ROOT.search(text[:8192])):
+        return text
+    problems.append("something stands before the list: it was passed over")
+    return text[root.start() :]
 
 
 def _read_xml(document: XmlText, reading: _Reading) -> None:

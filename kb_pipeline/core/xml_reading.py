@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from lxml import etree
 
+from kb_pipeline.core import charsets
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,6 +30,13 @@ _DECLARED_ENCODING: Final = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A
 _BARE_AMPERSAND: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CONTROL_REFERENCE: Final = re.compile(r"&#(?:[0-8]|1[124-9]|2[0-9]|3[01]|[xX]0*(?:[0-8bBcCeEfF]|1[0-9A-Fa-f]));")
+_WIDE: Final = (b"utf-16", b"utf-32", b"utf16", b"utf32", b"ucs-2", b"ucs-4", b"iso-10646")
+# Markup never holds "<" before its ">"; what would begin an element and does is text, as in <loc>/a<b</loc>.
+_BARE_LESS_THAN: Final = re.compile(r"<(?:(?![A-Za-z_:/!?])|(?=[^<>/!?][^<>]*<))")
+_SECTION: Final = re.compile(r"<!--|<!\[CDATA\[")
+_UNCLOSED_LOC: Final = re.compile(
+    r"<((?:[A-Za-z][\w.-]{0,30}:)?loc)>(\s*+[^<\s][^<]*+)(?=<(?!/\1\s*>|[!?]))", re.IGNORECASE
+)
 _DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
 _ENTITY: Final = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s>]+)")
 
@@ -67,20 +76,48 @@ def _inflate(body: bytes, room: int, problems: list[str]) -> bytes:
     limit = room
     parts: list[bytes] = []
     while body.startswith(_GZIP_MAGIC) and room > 0:
-        member = zlib.decompressobj(wbits=31)
-        try:
-            parts.append(member.decompress(body, room))
-        except zlib.error:
-            problems.append("damaged gzip: what could be inflated was read")
-            break
-        room -= len(parts[-1])
-        if not member.eof:
-            problems.append(
-                "gzip cut short" if room else f"inflates to more than {limit:,} bytes: the rest was not read"
-            )
+        piece, ended, body = _inflate_member(body, room)
+        parts.append(piece)
+        room -= len(piece)
+        if not ended:
+            cut = f"inflates to more than {limit:,} bytes: the rest was not read"
+            problems.append("damaged gzip: what could be inflated was read" if room else cut)
             break
         # What follows the last member is padding or junk, and is ignored as gzip itself does.
-        body = member.unused_data
+    return b"".join(parts)
+
+
+def _inflate_member(body: bytes, room: int) -> tuple[bytes, bool, bytes]:
+    """One gzip member: at most `room` bytes of it, whether its end was reached, and what follows it. Of one that is
+    damaged, all that comes before the damage; its checksum is at the very end."""
+    member = zlib.decompressobj(wbits=31)
+    parts: list[bytes] = []
+    for start in range(0, len(body), _FEED_BYTES):
+        before = member.copy()
+        piece = body[start : start + _FEED_BYTES]
+        try:
+            parts.append(member.decompress(piece, room))
+        except zlib.error:
+            parts.append(_inflate_bytewise(before, piece, room))
+            return b"".join(parts), False, b""
+        room -= len(parts[-1])
+        if member.eof:
+            return b"".join(parts), True, member.unused_data + body[start + _FEED_BYTES :]
+        if not room:
+            break
+    return b"".join(parts), False, b""
+
+
+def _inflate_bytewise(member: zlib._Decompress, piece: bytes, room: int) -> bytes:
+    parts: list[bytes] = []
+    for place in range(len(piece)):
+        try:
+            parts.append(member.decompress(piece[place : place + 1], room))
+        except zlib.error:
+            break
+        room -= len(parts[-1])
+        if not room:
+            break
     return b"".join(parts)
 
 
@@ -97,7 +134,10 @@ def _decode(body: bytes) -> str:
         if body.startswith(start):
             return body.decode(encoding, "replace")
     declared = _DECLARED_ENCODING.search(body[:512])
-    encoding = declared[1].decode("ascii") if declared else "utf-8"
+    # Who can be read so far is not in UTF-16, whatever it says: .NET writes that of every string.
+    encoding = "utf-8" if declared is None or declared[1].lower().startswith(_WIDE) else declared[1].decode("ascii")
+    if encoding.lower() in {"utf-8", "utf8"} and charsets.is_mislabelled(body):
+        encoding = charsets.DEFAULT
     try:
         return body.decode(encoding, "replace").lstrip("\ufeff")
     except (LookupError, ValueError):
@@ -105,8 +145,9 @@ def _decode(body: bytes) -> str:
 
 
 def prepare(document: XmlText) -> XmlText:
-    """Make the text well-formed where that loses nothing: bare ampersands escaped, characters that XML forbids
-    dropped, declaration and DOCTYPE taken away, so that no entity exists that could be expanded."""
+    """Make the text well-formed where that loses nothing: bare ampersands and less-than signs escaped, addresses
+    closed that were left open, characters dropped that XML forbids; declaration and DOCTYPE are taken away, so that
+    no entity exists that could be expanded."""
     text = document.text.lstrip(" \t\r\n\ufeff\xa0\x00")
     if declaration := _DECLARATION.match(text):
         text = text[declaration.end() :]
@@ -118,17 +159,25 @@ def prepare(document: XmlText) -> XmlText:
     if entities:
         document.problems.append("declares entities: they were not expanded")
     text = _CONTROL_REFERENCE.sub("", _NOT_XML.sub("", text))
-    return XmlText(_escape_ampersands(text), document.problems, entities)
+    return XmlText(_UNCLOSED_LOC.sub(r"<\1>\2</\1>", _repaired(text)), document.problems, entities)
 
 
-def _escape_ampersands(text: str) -> str:
-    """Bare ampersands as XML wants them; inside CDATA they are right as they are."""
-    first, *sections = text.split("<![CDATA[")
-    parts = [_BARE_AMPERSAND.sub("&amp;", first)]
-    for section in sections:
-        inside, end, outside = section.partition("]]>")
-        parts += ["<![CDATA[", inside, end, _BARE_AMPERSAND.sub("&amp;", outside)]
-    return "".join(parts)
+def _repaired(text: str) -> str:
+    """Characters escaped that stand for themselves; within CDATA and comments they are right as they are."""
+    parts: list[str] = []
+    at = 0
+    while section := _SECTION.search(text, at):
+        end = text.find("-->" if section[0] == "<!--" else "]]>", section.end())
+        if end < 0:
+            break
+        parts += [_escaped(text[at : section.start()]), text[section.start() : end + 3]]
+        at = end + 3
+    rest = section.start() if section else len(text)
+    return "".join([*parts, _escaped(text[at:rest]), text[rest:]])
+
+
+def _escaped(text: str) -> str:
+    return _BARE_LESS_THAN.sub("&lt;", _BARE_AMPERSAND.sub("&amp;", text))
 
 
 @dataclass(slots=True)
@@ -208,7 +257,7 @@ def _forget(element: etree._Element) -> None:
 def local_name(element: etree._Element) -> str:
     """Name without namespace or prefix, lower case; "" for what is no element."""
     tag = element.tag
-    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+    return tag.rpartition("}")[2].rpartition(":")[2].lower() if isinstance(tag, str) else ""
 
 
 def namespace(element: etree._Element) -> str:

@@ -90,6 +90,57 @@ def test_entities_are_never_expanded():
     assert any("entities" in problem for problem in sitemap.problems)
 
 
+def test_a_raw_less_than_sign_is_part_of_its_address():
+    assert urls(urlset("https://example.com/a<b", "https://example.com/1<2", "https://example.com/c")) == [
+        "https://example.com/a<b",
+        "https://example.com/1<2",
+        "https://example.com/c",
+    ]
+
+
+def test_what_is_right_in_comments_and_cdata_is_left_as_it_is():
+    body = urlset("<![CDATA[https://example.com/a?x=1&y=<2]]>", "https://example.com/b<!-- <loc> & < -->c")
+    assert urls(body) == ["https://example.com/a?x=1&y=<2", "https://example.com/bc"]
+
+
+def test_an_address_that_is_not_closed_is_read_and_so_is_the_next_page():
+    body = "<urlset><url><loc>https://example.com/a</url><url><loc>https://example.com/b<lastmod>2024-01-02</lastmod></url>"
+    assert urls(body + "<url><loc>https://example.com/c</loc></url></urlset>") == [
+        "https://example.com/a",
+        "https://example.com/b",
+        "https://example.com/c",
+    ]
+
+
+def test_a_prefix_that_is_not_declared_hides_nothing():
+    assert urls("<s:urlset><s:url><s:loc>https://example.com/a</s:loc></s:url></s:urlset>") == ["https://example.com/a"]
+
+
+def test_warnings_before_the_list_are_passed_over_and_said():
+    warning = "<br />\n<b>Warning</b>: Undefined variable in <b>/map.php</b> on line <b>3</b><br />\n"
+    sitemap = parse_sitemap((warning + "<?xml version='1.0'?>" + urlset("https://example.com/a")).encode(), URL)
+    assert [entry.url for entry in sitemap.pages] == ["https://example.com/a"]
+    assert "before the list" in sitemap.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [("utf-16", "utf-8"), ("UTF-8", "cp1252"), ("ISO-8859-1", "latin-1"), ("UTF-16", "utf-16"), ("bogus", "utf-8")],
+)
+def test_the_encoding_is_the_one_that_the_file_is_written_in(declared, written):
+    body = f"<?xml version='1.0' encoding='{declared}'?>" + urlset("https://example.com/\u00fc")
+    assert urls(body.encode(written)) == ["https://example.com/\u00fc"]
+
+
+@pytest.mark.parametrize("damage", [slice(-8, -4), slice(-40, -39)], ids=["checksum", "inside"])
+def test_what_comes_before_the_damage_of_a_gzip_is_read(damage):
+    body = bytearray(gzip.compress(urlset(*(f"https://example.com/{n * 7919}" for n in range(9_000))).encode()))
+    body[damage] = bytes(octet ^ 0x55 for octet in body[damage])
+    sitemap = parse_sitemap(bytes(body), URL)
+    assert len(sitemap.pages) > 8_900
+    assert "damaged gzip" in sitemap.problems[0]
+
+
 @pytest.mark.parametrize(
     "body",
     ["<!DOCTYPE html><html><body><a href='/a'>a</a></body></html>", "<?xml version='1.0'?>\n<!-- x --><html></html>"],
