@@ -45,7 +45,7 @@ class ExitCode(IntEnum):
     WAITS_FOR_APPROVAL = 6
     """The estimate has not been approved, or does not fit the allowance."""
     REFUSED = 7
-    """A refresh was held or failed, or a check of `kb doctor` did not pass."""
+    """A refresh was held or failed, a check of `kb doctor` did not pass, or `kb scrape` got no text."""
     INTERRUPTED = 130
     """Ctrl-C."""
 

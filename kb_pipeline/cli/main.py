@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "env": "Print the variables that `dagster dev` and `dg dev` need.",
     "sites": "Register sites, approve and refresh them, roll back, remove.",
     "why": "Say why a page is, or is not, in the knowledge base.",
+    "scrape": "Fetch one page and show its text, and what each tier made of it.",
     "search": "Search the live version of a site.",
     "status": "Show every site, what runs, and what waits for somebody.",
     "doctor": "Check this installation, and say what is missing and what to do.",
@@ -43,7 +44,8 @@ Exit codes:
   1  a fault of this program             cannot be used
   2  a wrong argument or setting      6  waits for approval
   3  not found                        7  a refresh was held or failed, or
-  4  another run writes the site         a check did not pass
+  4  another run writes the site         a check did not pass, or a page
+                                         gave no text
                                     130  interrupted
 """
 
