@@ -10,7 +10,7 @@ import time
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Final
 
 import ada_url
@@ -38,6 +38,8 @@ NON_WEB_PORTS: Final = frozenset({
 })
 # fmt: on
 
+_LOOPBACK: Final = IPv4Address("127.0.0.1")
+"""Where localhost and every name under it is, whatever a resolver says (RFC 6761 §6.3)."""
 _AUTHORITY: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]*([^/?#]*)")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _NUMERIC_LABEL: Final = re.compile(r"(0[xX][0-9a-fA-F]*|[0-9]+)\.?$")
@@ -101,7 +103,7 @@ class Guard:
         if port in NON_WEB_PORTS:
             message = f"port {port} is not one that web servers use"
             raise GuardRefused(message)
-        literal = _literal(host)
+        literal = _LOOPBACK if host == "localhost" or host.endswith(".localhost") else _literal(host)
         if literal is not None:
             self.check_addresses(host, [literal], port)
         return Target(parsed.href.partition("#")[0], scheme, host, port, parsed.pathname + parsed.search)

@@ -98,6 +98,14 @@ def test_an_address_that_may_not_be_dialled_is_refused_before_any_look_up(url):
         Guard(resolver=resolver()).check_url(url)
 
 
+@pytest.mark.parametrize("host", ["localhost", "LocalHost.", "foo.localhost", "1.1.1.1.localhost"])
+def test_localhost_is_the_loopback_whatever_a_resolver_says(host):
+    with pytest.raises(GuardRefused, match="loopback"):
+        asyncio.run(Guard(resolver=resolver("1.1.1.1")).admit(f"http://{host}/"))
+    admitted = Guard(["127.0.0.1"], resolver=resolver("127.0.0.1"))
+    assert asyncio.run(admitted.admit(f"http://{host}/"))
+
+
 @pytest.mark.parametrize("answers", [["10.0.0.1"], ["1.1.1.1", "10.0.0.1"], ["1.1.1.1", "fe80::1%eth0"]])
 def test_one_private_answer_refuses_the_name(answers):
     with pytest.raises(GuardRefused):
