@@ -1,4 +1,5 @@
-"""What ends a page's job before it is done: its renderer crashed, its browser went away, its memory ran over."""
+"""What ends a page's job before it is done: it leads where it may not, its renderer crashed, its browser went away, its
+memory ran over."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
     from kb_pipeline.fetch.chromium.browser import Browser
+    from kb_pipeline.fetch.chromium.navigation import Navigation
 
 T = TypeVar("T")
 
@@ -27,14 +29,17 @@ class BrowserLost(Exception):
     """The browser went away, and the page may not be to blame. Never leaves this package."""
 
 
-async def unless_alarmed(job: Coroutine[object, object, T], page: Page, browser: Browser, max_mb: int) -> T:
-    """Do the job. Raises what it raises; TierUnavailable when the page crashes, BodyTooLarge when it takes more
-    than twice `max_mb` MB, BrowserLost."""
+async def unless_alarmed(
+    job: Coroutine[object, object, T], page: Page, navigation: Navigation, browser: Browser, max_mb: int
+) -> T:
+    """Do the job. Raises what it raises; what a hop was refused for, as soon as it is; TierUnavailable when the page
+    crashes, BodyTooLarge when it takes more than twice `max_mb` MB, BrowserLost."""
     crashed, gone = asyncio.Event(), asyncio.Event()
     page.on("crash", lambda _: crashed.set())
     browser.driven.on("disconnected", lambda _: gone.set())
     working = asyncio.ensure_future(job)
     alarms = [
+        asyncio.ensure_future(navigation.refused_hop()),
         asyncio.ensure_future(_crash(crashed, browser)),
         asyncio.ensure_future(_gone(gone)),
         asyncio.ensure_future(_memory(browser, TOO_MUCH * max_mb)),

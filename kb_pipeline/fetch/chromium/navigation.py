@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from playwright.async_api import Error as PlaywrightError
 
@@ -44,6 +44,7 @@ class Navigation:
         self.requests = 0
         self.refusal: Exception | None = None
         """Why the page was not let go on."""
+        self._refused = asyncio.Event()
         self.is_download = False
         self.answered = asyncio.Event()
         """Set when the site has said anything: the document's headers are here, or it leads on."""
@@ -77,6 +78,12 @@ class Navigation:
         """Raise what a hop was refused for, if one was."""
         if self.refusal is not None:
             raise self.refusal
+
+    async def refused_hop(self) -> NoReturn:
+        """Wait for a hop to be refused, and raise what for."""
+        await self._refused.wait()
+        assert self.refusal is not None
+        raise self.refusal
 
     def is_quiet(self, seconds: float) -> bool:
         """Whether no request began, ended or is waited for since so long."""
@@ -141,6 +148,7 @@ class Navigation:
                 await self._check_hop(source, target)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where the page is rendered
             self.refusal = error
+            self._refused.set()
             return False
         self.url = target
         self._last_change = time.monotonic()

@@ -145,7 +145,7 @@ class ChromiumRenderer:
                 return await read(visit, session)
 
             try:
-                return await unless_alarmed(job(), page, browser, self._settings.browser_max_mb)
+                return await unless_alarmed(job(), page, navigation, browser, self._settings.browser_max_mb)
             finally:
                 await navigation.aclose()
 

@@ -54,7 +54,7 @@ class Visit:
         answered = asyncio.ensure_future(self.navigation.answered.wait())
         try:
             await asyncio.wait({going, answered}, return_when=asyncio.FIRST_COMPLETED)
-            if self.navigation.answered.is_set():
+            if self.navigation.answered.is_set() and not self._is_of_proxy():
                 turn.answered(self.navigation.status or 302, self.navigation.headers, time.monotonic() - started)
             else:
                 turn.failed()
@@ -64,8 +64,8 @@ class Visit:
             going.cancel()
             answered.cancel()
             await asyncio.gather(going, answered, return_exceptions=True)
+        self._check_document()
         if not self.is_empty:
-            self._check_document()
             self.lacking += await wait_until_ready(self.page, self.navigation, self.request.policy, self.patience)
 
     async def _go(self) -> None:
@@ -73,7 +73,7 @@ class Visit:
             await self.page.goto(self.request.url, wait_until="commit", timeout=max(1.0, self.patience.left * 1000))
         except PlaywrightError as error:
             self.navigation.check()
-            if self.navigation.is_download:
+            if self.navigation.is_download or "Download is starting" in str(error):
                 message = "this is a download, no page"
                 raise NotADocument(message) from error
             if self._came_without_body(net_code(error)):
@@ -98,12 +98,15 @@ class Visit:
             return error
         return self.traffic.failures.get((target.host, target.port))
 
+    def _is_of_proxy(self) -> bool:
+        """Whether the answer is the proxy's, in the place of a site that was not reached."""
+        return self.navigation.headers.get(FAILED) == self.traffic.password
+
     def _check_document(self) -> None:
         """Raise unless what came is the site's, and a document as far as its head says."""
-        headers = self.navigation.headers
-        if headers.get(FAILED) == self.traffic.password:
+        if self._is_of_proxy():
             raise self._not_reached() or ConnectionBroken("the site was not reached")
-        declared = headers.get("content-type", "").partition(";")[0].strip().lower()
+        declared = self.navigation.headers.get("content-type", "").partition(";")[0].strip().lower()
         if declared.startswith(_NO_DOCUMENT):
             message = f"this is {declared}, no page"
             raise NotADocument(message)
