@@ -427,6 +427,23 @@ def test_a_child_of_fork_scrapes_with_a_service_of_its_own(site):
     assert run_script(script, site.url("/a")).stdout.splitlines() == ["About a", "child About a", "ended 0 True"]
 
 
+def test_what_is_open_when_the_process_ends_is_closed_although_there_are_no_threads_left_then(site):
+    script = """
+        import asyncio, sys
+        from kb_pipeline.fetch.tiers.plain_http import PlainHttp
+        from kb_pipeline.web_scraper import WebScraperService
+
+        def tiers_for(workshop):
+            workshop.stack.push_async_callback(asyncio.to_thread, print, "closed", flush=True)
+            return (PlainHttp(workshop.client, workshop.settings),)
+
+        service = WebScraperService(tiers_for=tiers_for)
+        print(service.scrape_url(sys.argv[1]).title, flush=True)
+    """
+    ended = run_script(script, site.url("/a"))
+    assert (ended.stdout, ended.stderr) == ("About a\nclosed\n", "")
+
+
 def test_the_examples_of_its_page_run(site):
     text = (PROJECT_ROOT / "docs" / "web_scraper.md").read_text(encoding="utf-8")
     examples = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))

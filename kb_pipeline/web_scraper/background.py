@@ -25,6 +25,27 @@ THREADS: Final = 16
 CLOSING_SECONDS: Final = 15.0
 
 
+class _Threads(ThreadPoolExecutor):
+    """Threads for blocking work. When the process ends there are none to be had any more, before what is open can be
+    closed: then the work is done in the loop's own thread."""
+
+    def submit(self, fn: Callable[..., AnswerT], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[AnswerT]:
+        """As the base does, and after its end too."""
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError:
+            return _done_here(fn, *args, **kwargs)
+
+
+def _done_here(fn: Callable[..., AnswerT], *args: Any, **kwargs: Any) -> concurrent.futures.Future[AnswerT]:
+    done: concurrent.futures.Future[AnswerT] = concurrent.futures.Future()
+    try:
+        done.set_result(fn(*args, **kwargs))
+    except BaseException as error:  # noqa: BLE001 - whoever waits for it is told
+        done.set_exception(error)
+    return done
+
+
 class Background(Generic[ResourceT]):
     """Opens the resource on a new thread's loop, and runs work with it there until it is closed."""
 
@@ -74,7 +95,7 @@ class Background(Generic[ResourceT]):
 
     async def _serve(self) -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
-        loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix=f"{self._thread.name}-work"))
+        loop.set_default_executor(_Threads(THREADS, thread_name_prefix=f"{self._thread.name}-work"))
         async with self._open() as resource:
             self._ready.set_result((loop, stop, resource))
             await stop.wait()
