@@ -13,6 +13,7 @@ from kb_pipeline.errors import (
     ConnectFailed,
     ConnectionBroken,
     FetchError,
+    HostnameMismatch,
     HostOnHold,
     NameNotResolved,
     ProxyFailed,
@@ -26,7 +27,7 @@ from kb_pipeline.fetch.response import ByteLimit, Head, Response
 from kb_pipeline.fetch.sent import what_is_sent
 from kb_pipeline.fetch.site_config import SiteConfig
 from kb_pipeline.fetch.transport import GuardedTransport
-from kb_pipeline.fetch.walk import Asked, Turn, Turns, Walk
+from kb_pipeline.fetch.walk import Asked, Get, Turn, Turns, Walk
 
 if TYPE_CHECKING:
     import ssl
@@ -109,32 +110,59 @@ class HttpClient:
         on_redirect: Callable[[str, str], Awaitable[None]] | None = None,
         max_redirects: int = MAX_REDIRECTS,
         truncate: bool = False,
+        to_apex: bool = True,
     ) -> Response:
         """GET `url` and follow its redirects.
 
         `max_bytes` bounds the decoded body; with `truncate` a longer body is cut there instead of refused.
         `on_redirect(from, to)` is awaited before each hop and may raise to end the chain. Without a
         `user_agent` the policy's name is given, or the browser's. Without a `policy` the site configuration has it;
-        its headers, cookies and credentials go to the origin of `url` alone. Raises FetchError.
+        its headers, cookies and credentials go to the origin of `url` alone. A host whose certificate covers its name
+        without `www.` alone leads there as a redirect does, unless `to_apex` is false. Raises FetchError.
         """
-        policy = self.site_config.policy_for(url) if policy is None else policy
-        page_seconds = self._settings.page_timeout_seconds
-        if policy.page_timeout_ms is not None:
-            page_seconds = policy.page_timeout_ms / 1000
-        asked = Asked(
-            url,
-            what_is_sent(policy, user_agent or self.user_agent_for(policy), headers),
-            max_bytes,
-            truncate,
-            on_redirect,
-            max_redirects,
-            page_seconds,
-            min(self._settings.read_timeout_seconds, page_seconds),
-            min(self._settings.connect_timeout_seconds, page_seconds),
-        )
+        get = Get(url, max_bytes, headers, user_agent, policy, on_redirect, max_redirects, truncate)
+        try:
+            return await self._get(get)
+        except HostnameMismatch as error:
+            apex = await self._apex_of(get, error.url) if to_apex else None
+            if apex is None:
+                raise
+            return await self._at_apex(get, error.url, apex)
+
+    async def _get(self, get: Get) -> Response:
+        policy = self._policy_of(get)
+        asked = self._asked(get, policy)
         if self._by_proxy is None or self._by_proxy is self._first or policy.fallback_enabled is False:
             return await self._walk(asked, self._first)
         return await self._directly_then_by_proxy(asked, self._by_proxy)
+
+    def _policy_of(self, get: Get) -> FetchPolicy:
+        return self.site_config.policy_for(get.url) if get.policy is None else get.policy
+
+    def _asked(self, get: Get, policy: FetchPolicy) -> Asked:
+        settings = self._settings
+        seconds = settings.page_timeout_seconds
+        if policy.page_timeout_ms is not None:
+            seconds = policy.page_timeout_ms / 1000
+        return Asked(
+            get,
+            what_is_sent(policy, get.user_agent or self.user_agent_for(policy), get.headers),
+            seconds,
+            min(settings.read_timeout_seconds, seconds),
+            min(settings.connect_timeout_seconds, seconds),
+        )
+
+    async def _apex_of(self, get: Get, www: str) -> str | None:
+        return None if self._policy_of(get).fallback_enabled is False else await self.apex_for(www)
+
+    async def _at_apex(self, get: Get, www: str, apex: str) -> Response:
+        """As after a redirect from `www` to `apex`."""
+        log.info("crawler.client.www_apex_fallback", url=www, apex=apex)
+        if get.on_redirect is not None:
+            await get.on_redirect(www, apex)
+        policy = None if get.policy is None else get.policy.for_another_origin()
+        there = await self._get(replace(get, url=apex, policy=policy))
+        return replace(there, url=get.url, redirects=(apex, *there.redirects), requests=there.requests + 1)
 
     def user_agent_for(self, policy: FetchPolicy) -> str:
         """The name that a request under `policy` gives first."""
@@ -158,11 +186,11 @@ class HttpClient:
             first = error
         if isinstance(first, Response) and not _is_refusal(first):
             return first
-        log.info("crawler.proxy.fallback", url=asked.url, why=_words(first), proxy=self._proxy_shown)
+        log.info("crawler.proxy.fallback", url=asked.get.url, why=_words(first), proxy=self._proxy_shown)
         try:
             second = await self._walk(asked, by_proxy)
         except _NO_WORD_OF_THE_SITE as error:
-            log.warning("crawler.proxy.failed", url=asked.url, error=str(error), proxy=self._proxy_shown)
+            log.warning("crawler.proxy.failed", url=asked.get.url, error=str(error), proxy=self._proxy_shown)
             if isinstance(first, Response):
                 return first
             message = f"{first}; then by the proxy: {error}"

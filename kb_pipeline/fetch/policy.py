@@ -3,7 +3,7 @@ configuration is fetch.site_config's business, obeying it the tiers'."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 WaitUntil = Literal["load", "domcontentloaded", "networkidle", "commit"]
@@ -45,6 +45,10 @@ class FetchPolicy:
     def names_its_agent(self) -> bool:
         """Whether the operator chose the name that is given: then no other is tried."""
         return self.user_agent is not None or self.user_agent_mode is not None
+
+    def for_another_origin(self) -> FetchPolicy:
+        """The policy without what only the page's own origin may be sent."""
+        return replace(self, headers=(), cookies=(), basic_auth=None)
 
     def __repr__(self) -> str:
         """Without what may be a secret: policies end up in log lines and tracebacks."""

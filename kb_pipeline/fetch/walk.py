@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.fetch.content_coding import Limit
     from kb_pipeline.fetch.guard import Guard
+    from kb_pipeline.fetch.policy import FetchPolicy
     from kb_pipeline.fetch.transport import GuardedTransport
 
 _ERROR_BODY_BYTES: Final = 256 * 1024
@@ -53,16 +54,26 @@ class Turns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One `get`, as it was asked for. Times are seconds."""
+class Get:
+    """One `HttpClient.get`, as its caller asked for it."""
 
     url: str
-    sent: Sent
     max_bytes: ByteLimit
-    truncate: bool
-    """A longer body is cut instead of refused."""
+    headers: Mapping[str, str] | None
+    user_agent: str | None
+    policy: FetchPolicy | None
     on_redirect: Callable[[str, str], Awaitable[None]] | None
     max_redirects: int
+    truncate: bool
+    """A longer body is cut instead of refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the settings and the policy make of it. Times are seconds."""
+
+    get: Get
+    sent: Sent
     page_seconds: float
     """For all hops together, waits for politeness not counted."""
     read_seconds: float
@@ -87,7 +98,7 @@ class Walk:
 
     async def run(self) -> Response:
         """Follow the chain to its end. Raises FetchError."""
-        start = here = self.guard.check_url(self.asked.url).url
+        start = here = self.guard.check_url(self.asked.get.url).url
         self.seen.add((here, 0))
         while True:
             response = await self._hop(here)
@@ -96,8 +107,8 @@ class Walk:
                 return response
             self._check_hop(onward)
             onward = self.guard.check_url(onward).url
-            if self.asked.on_redirect is not None:
-                await self.asked.on_redirect(here, onward)
+            if self.asked.get.on_redirect is not None:
+                await self.asked.get.on_redirect(here, onward)
             self.redirects.append(onward)
             self.at_home = self.at_home and same_origin(onward, start)
             here = onward
@@ -108,8 +119,8 @@ class Walk:
         if visit in self.seen:
             message = f"the redirects run in a loop at {onward}"
             raise TooManyRedirects(message)
-        if len(self.redirects) >= self.asked.max_redirects:
-            message = f"more than {self.asked.max_redirects} redirects"
+        if len(self.redirects) >= self.asked.get.max_redirects:
+            message = f"more than {self.asked.get.max_redirects} redirects"
             raise TooManyRedirects(message)
         self.seen.add(visit)
 
@@ -158,7 +169,7 @@ class Walk:
         finally:
             await response.aclose()
         return Response(
-            url=self.asked.url,
+            url=self.asked.get.url,
             final_url=self.redirects[-1] if self.redirects else url,
             status=head.status,
             headers=head.headers,
@@ -189,8 +200,8 @@ class Walk:
         if head.status in REDIRECTS and "location" in head.headers:
             return await _drain(response)
         refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
-        limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.max_bytes, head)
-        body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.truncate or refused)
+        limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.get.max_bytes, head)
+        body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or refused)
         async for piece in response.aiter_raw():
             self.wire_bytes += len(piece)
             body.feed(piece)

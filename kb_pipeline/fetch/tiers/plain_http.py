@@ -74,6 +74,7 @@ class PlainHttp:
                 user_agent=user_agent,
                 policy=request.policy,
                 on_redirect=partial(self._hop, request),
+                to_apex=False,  # All tiers are asked there, by the chain.
             )
         except HostnameMismatch as error:
             apex = await self._client.apex_for(error.url)
