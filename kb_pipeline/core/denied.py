@@ -69,6 +69,8 @@ _CALENDAR: Final = frozenset(
     {"calendar", "cal", "kalender", "calendrier", "calendario", "agenda", "events", "event", "veranstaltungen",
      "termine", "evenements", "eventos", "schedule", "event-calendar", "events-calendar"}
 )  # fmt: skip
+_DATE_PARAMETERS: Final = frozenset({"date", "day", "week", "month", "start", "from", "start_date", "startdate", "d"})
+_DATE: Final = re.compile(r"(?:19|20)\d\d[-/.]?w?\d\d?(?:[-/.]?\d\d?)?")
 _CALENDAR_PARAMETERS: Final = frozenset(
     {"ical", "outlook-ical", "tribe-bar-date", "eventdisplay", "tribe_event_display"}
 )
@@ -106,7 +108,7 @@ def why_denied(address: Address, include: PathPatterns) -> str | None:
         _account(segments, subject=subject)
         or _shop(segments, subject=subject)
         or _search(segments, names)
-        or _calendar(segments, names)
+        or _calendar(segments, address)
         or _print_or_share(segments, address)
     )
 
@@ -152,15 +154,17 @@ def _search(segments: list[str], names: set[str]) -> str | None:
     return None
 
 
-def _calendar(segments: list[str], names: set[str]) -> str | None:
+def _calendar(segments: list[str], address: Address) -> str | None:
     """Days, weeks and months of a calendar: it has one for every date there is. A dated event has a name too."""
     reason = "is one date of a calendar"
+    names = {name for name, _ in address.parameters}
+    by_date = any(name in _DATE_PARAMETERS and _DATE.fullmatch(value) for name, value in address.parameters)
     if names & _CALENDAR_PARAMETERS:
         return reason
     for place, segment in enumerate(segments):
         if segment in _CALENDAR:
             dated = _CALENDAR_DATE.fullmatch("/".join(segments[place + 1 :]))
-            if dated or {"month", "year"} <= names or {"day", "month"} <= names:
+            if dated or by_date or {"month", "year"} <= names or {"day", "month"} <= names:
                 return reason
     return None
 

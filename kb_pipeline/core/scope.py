@@ -23,6 +23,17 @@ MAX_PARAMETERS: Final = 10
 MAX_ADDRESSES_A_PAGE: Final = 25
 """More addresses than this for one page: something writes new ones for ever."""
 
+MAX_VIEWS_A_LIST: Final = 100
+"""More ways than this to sort and filter one list: a shop's filters multiply, and show the same things."""
+
+_VIEWS: Final = frozenset(
+    {"sort", "sortby", "sort_by", "sort_order", "order", "orderby", "order_by", "dir", "direction", "filter", "filters",
+     "facet", "facets", "color", "colour", "size", "brand", "material", "price", "min_price", "max_price", "price_min",
+     "price_max", "price_from", "price_to", "minprice", "maxprice", "rating", "availability", "in_stock", "per_page",
+     "perpage", "view", "display", "layout", "product_list_order", "product_list_dir", "product_list_limit"}
+)  # fmt: skip
+_INDEX: Final = re.compile(r"\[[^\]]*\]")
+_LIST_MARKS: Final = re.compile(r"[,;|+\s/]+")
 _LONGEST_CYCLE: Final = 6
 _REPEATS: Final = 3
 _NUMBER_REPEATS: Final = 4
@@ -135,7 +146,18 @@ def _trap(address: Address) -> str | None:
         return "repeats the same path segments over and over (a crawler trap)"
     if any(count > 1 for count in Counter(address.parameters).values()):
         return "repeats the same query parameter (a crawler trap)"
+    if any(_grows(name, value) for name, value in address.parameters):
+        return "has a query parameter that grows by itself (a crawler trap)"
     return None
+
+
+def _grows(name: str, value: str) -> bool:
+    """Whether a parameter holds an address that has the same parameter, or the same word again and again."""
+    inner = unquote(unquote(value))
+    if f"?{name}=" in inner or f"&{name}=" in inner:
+        return True
+    words = Counter(word for word in _LIST_MARKS.split(inner) if word and not word.isdigit())
+    return bool(words) and max(words.values()) >= _SAME_SEGMENT
 
 
 def _cycles(segments: tuple[str, ...]) -> bool:
@@ -156,14 +178,24 @@ def _cycles(segments: tuple[str, ...]) -> bool:
 
 @dataclass(slots=True)
 class TrapWatch:
-    """Counts the addresses that name one page, over one list."""
+    """Counts the addresses that name one page or show one list, over one list of addresses."""
 
     _addresses: dict[str, int] = field(default_factory=dict)
+    _views: dict[str, int] = field(default_factory=dict)
 
     def why_not(self, url: str) -> str | None:
-        """Why this further address of a known page is not worth keeping; None while there are few."""
-        key = url_key(url)
-        self._addresses[key] = self._addresses.get(key, 0) + 1
-        if self._addresses[key] > MAX_ADDRESSES_A_PAGE:
+        """Why this further address of a known page or list is not worth keeping; None while there are few."""
+        path, mark, query = url_key(url).partition("?")
+        # Parameters in another order are another address (a site may tell them apart), and hardly another page.
+        parameters = sorted(query.split("&")) if query else []
+        if _count(self._addresses, f"{path}{mark}{'&'.join(parameters)}") > MAX_ADDRESSES_A_PAGE:
             return f"is one of more than {MAX_ADDRESSES_A_PAGE} addresses of the same page (a crawler trap)"
+        names = {_INDEX.sub("", unquote(part.partition("=")[0])).lower() for part in parameters}
+        if len(names & _VIEWS) > 1 and _count(self._views, path) > MAX_VIEWS_A_LIST:
+            return f"is one of more than {MAX_VIEWS_A_LIST} ways to sort and filter one list (a crawler trap)"
         return None
+
+
+def _count(counts: dict[str, int], key: str) -> int:
+    counts[key] = counts.get(key, 0) + 1
+    return counts[key]

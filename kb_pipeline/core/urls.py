@@ -23,6 +23,8 @@ _TRACKING: Final = re.compile(
     | gclid | gclsrc | dclid | gbraid | wbraid | srsltid | _ga | _gl | _gac | ef_id | irclickid
     | fbclid | fb_action_(?:ids|types) | fb_source | igsh | igshid | msclkid | yclid | ysclid | twclid | ttclid
     | li_fat_id | epik | mc_[ce]id | mkt_tok | _hsenc | _hsmi | hsctatracking | _openstat
+    | itm_(?:source|medium|campaign|content|term) | at_(?:medium|campaign) | wt[._]mc(?:_id)? | zanpid | rdt_cid
+    | __cf_chl_.* | fb_ref | mibextid | guccounter | guce_referrer(?:_sig)? | ck_subscriber_id | _kx | vgo_ee
     | s_cid | s_kwcid | sc_cid | vero_(?:id|conv) | oly_(?:anon|enc)_id | rb_clickid | wickedid
     | trk_(?:contact|msg|module|sid) | pk_(?:campaign|kwd|keyword|source|medium|content|cid)
     | ml_subscriber(?:_hash)? | bsft_(?:clkid|uid)""",

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
+from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_pipeline.core.patterns import PathPatterns
-from kb_pipeline.core.scope import MAX_ADDRESSES_A_PAGE, Scope, TrapWatch
+from kb_pipeline.core.scope import MAX_ADDRESSES_A_PAGE, MAX_VIEWS_A_LIST, Scope, TrapWatch
 from kb_pipeline.model import SiteOptions
 
 SITE = "https://www.example.com/"
@@ -50,6 +51,9 @@ def test_any_text_gets_an_answer(text):
         "/manual.pdf",
         "/index.php?id=5",
         "/stats?month=1&year=2020",
+        "/news?date=2026-05-01",
+        "/go?to=https%3A%2F%2Fother.example%2F%3Fid%3D5",
+        "/plot?points=1,1,1,1,1,1",
         "/basket-weaving",
     ],
 )
@@ -74,6 +78,7 @@ def test_content_is_never_taken_for_a_service_page(path):
         ("/calendar/2026/01", "calendar"),
         ("/events/2026-05-01", "calendar"),
         ("/events?month=1&year=2026", "calendar"),
+        ("/agenda?view=day&date=2026-05-01", "calendar"),
         ("/blog/my-post/print", "print"),
         ("/post?print=1", "print"),
         ("/post?share=x", "shares"),
@@ -83,6 +88,8 @@ def test_content_is_never_taken_for_a_service_page(path):
         ("/assets/app.js", ".js file"),
         ("/a/b/a/b/a/b", "trap"),
         ("/x?a=1&a=1", "trap"),
+        ("/go?to=%2Fgo%3Fto%3D%252Fgo", "trap"),
+        ("/list?tags=new,new,new,new,new", "trap"),
         ("/" + "a" * 2_048, "2,048"),
         ("/" + "/".join("abcdefghijklmnopq"), "16 path segments"),
         ("/x?" + "&".join(f"p{n}=1" for n in range(11)), "10 query parameters"),
@@ -131,3 +138,19 @@ def test_ever_new_addresses_of_one_page_are_a_trap():
     addresses = [f"https://example.com/p?sid={number:032x}" for number in range(MAX_ADDRESSES_A_PAGE + 1)]
     assert [watch.why_not(address) is None for address in addresses] == [True] * MAX_ADDRESSES_A_PAGE + [False]
     assert not any(watch.why_not(f"https://example.com/p?id={number}") for number in range(500))
+
+
+def test_a_page_whose_parameters_come_in_every_order_is_a_trap():
+    watch = TrapWatch()
+    orders = ["&".join(order) for order in permutations(["a=1", "b=2", "c=3", "d=4", "e=5"])]
+    kept = [order for order in orders if watch.why_not(f"https://example.com/p?{order}") is None]
+    assert len(kept) == MAX_ADDRESSES_A_PAGE
+
+
+def test_filters_that_multiply_are_a_trap_and_pages_of_a_list_are_none():
+    watch = TrapWatch()
+    shop = [f"?color={number % 7}&size={number // 7}&page={number % 3}" for number in range(MAX_VIEWS_A_LIST + 50)]
+    kept = [view for view in shop if watch.why_not(f"https://example.com/shop{view}") is None]
+    assert len(kept) == MAX_VIEWS_A_LIST
+    forum = [f"?forum={number % 9}&topic={number}&start={number % 3}&sort=new" for number in range(500)]
+    assert not any(watch.why_not(f"https://example.com/topic{view}") for view in forum)
