@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
@@ -29,12 +30,14 @@ class OwnBudget:
 
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._now = now
+        self._lock = threading.Lock()
         self._made: Counter[tuple[str, str]] = Counter()
 
     async def take(self, name: str, most: int) -> bool:
         """Count one call, unless the day has had its `most`."""
         day = (self._now().date().isoformat(), name)
-        if most and self._made[day] >= most:
-            return False
-        self._made[day] += 1
-        return True
+        with self._lock:  # a program may scrape in several threads
+            if most and self._made[day] >= most:
+                return False
+            self._made[day] += 1
+            return True

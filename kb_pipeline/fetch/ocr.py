@@ -1,7 +1,7 @@
 """RapidOCR as a reader of pictures, on this machine: the models are files of its package, and nothing is downloaded.
 
-A tall picture is read in bands that overlap, at its own size, so that small text stays legible and no line is lost
-where the picture was cut.
+What is written on a picture is read in bands that overlap, at its own size, so that small text stays legible and no
+line is lost where the picture was cut.
 """
 
 from __future__ import annotations
@@ -19,18 +19,25 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.reading_order import PlacedLine, paragraphs, without_doubles
 from kb_pipeline.errors import TierUnavailable
-from kb_pipeline.fetch.pictures import is_blank, open_picture, overlapping_bands
+from kb_pipeline.fetch.pictures import bands, open_picture, written_stretches
 from kb_pipeline.fetch.rendering import PictureText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from PIL.Image import Image
     from rapidocr import RapidOCR
 
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels."""
+
 BAND_HEIGHT: Final = 1280
 OVERLAP: Final = 160
 """Rows that two bands share: a line up to half as tall is whole in one of them."""
+GAP: Final = 64
+"""Plain rows that part one stretch of text from the next. What lies between is not looked at: it costs time, and the
+model overlooks a single line in an empty picture of more than a thousand rows."""
+MARGIN: Final = 24
 LEAST_SURE: Final = 0.6
 """Lines that the model is less sure of are patterns in pictures more often than text."""
 _MOST_THREADS: Final = 4
@@ -73,29 +80,32 @@ def _read(picture: bytes, seconds: float, stopped: threading.Event) -> PictureTe
     deadline = time.monotonic() + seconds
     found: list[PlacedLine] = []
     read_to = 0
-    for top, band in overlapping_bands(image, BAND_HEIGHT, OVERLAP):
-        if stopped.is_set() or (read_to and time.monotonic() > deadline):
-            break
-        read_to = top + band.height
-        if not is_blank(band):
-            found += _own_lines(_lines(engine, band, top), top, read_to, image.height)
-    lost = f"only the upper {read_to:,} of {image.height:,} pixel rows were read in time"
-    return PictureText(paragraphs(without_doubles(found)), degraded="" if read_to == image.height else lost)
+    for stretch in written_stretches(image, GAP, MARGIN):
+        for box in bands(stretch, BAND_HEIGHT, OVERLAP):
+            if stopped.is_set() or (read_to and time.monotonic() > deadline):
+                return _text(found, f"only the upper {read_to:,} of {image.height:,} pixel rows were read in time")
+            found += _own_lines(_lines(engine, image, box), box, stretch)
+            read_to = box[3]
+    return _text(found)
 
 
-def _own_lines(lines: Iterable[PlacedLine], top: int, bottom: int, height: int) -> list[PlacedLine]:
+def _text(found: Sequence[PlacedLine], lost: str = "") -> PictureText:
+    return PictureText(paragraphs(without_doubles(found)), degraded=lost)
+
+
+def _own_lines(lines: Iterable[PlacedLine], band: Box, stretch: Box) -> list[PlacedLine]:
     """Without the lines that the edge of the band may have cut: they are whole in the next one."""
-    first = 0 if top == 0 else top + OVERLAP / 4
-    last = height if bottom == height else bottom - OVERLAP / 4
+    first = band[1] if band[1] == stretch[1] else band[1] + OVERLAP / 4
+    last = band[3] if band[3] == stretch[3] else band[3] - OVERLAP / 4
     return [line for line in lines if first <= line.middle <= last]
 
 
-def _lines(engine: RapidOCR, band: Image, top: int) -> list[PlacedLine]:
+def _lines(engine: RapidOCR, image: Image, box: Box) -> list[PlacedLine]:
     import numpy as np  # noqa: PLC0415 - slow to import
     from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError  # noqa: PLC0415
     from rapidocr.utils.output import RapidOCROutput  # noqa: PLC0415
 
-    blue_green_red = np.ascontiguousarray(np.asarray(band)[:, :, ::-1])
+    blue_green_red = np.ascontiguousarray(np.asarray(image.crop(box))[:, :, ::-1])
     try:
         result = engine(blue_green_red)
     except ONNXRuntimeError as error:
@@ -103,15 +113,10 @@ def _lines(engine: RapidOCR, band: Image, top: int) -> list[PlacedLine]:
         raise TierUnavailable(message) from error
     if not isinstance(result, RapidOCROutput) or result.boxes is None or not result.txts or not result.scores:
         return []
+    origin = np.array(box[:2])
     return [
-        PlacedLine(
-            text,
-            float(box[:, 0].min()),
-            top + float(box[:, 1].min()),
-            float(box[:, 0].max()),
-            top + float(box[:, 1].max()),
-        )
-        for box, text, score in zip(result.boxes, result.txts, result.scores, strict=True)
+        PlacedLine(text, *(corners.min(axis=0) + origin).tolist(), *(corners.max(axis=0) + origin).tolist())
+        for corners, text, score in zip(result.boxes, result.txts, result.scores, strict=True)
         if score >= LEAST_SURE and text.strip()
     ]
 
@@ -137,8 +142,13 @@ def _engine() -> RapidOCR:
             "Global.log_level": "critical",
             # Text that stands on its head is rare on pages, and asking about every line is not cheap.
             "Global.use_cls": False,
-            # The bands are small enough; a page is not to be shrunk.
+            # Text is looked for at the picture's own size, unless the page is very wide: by default small pictures
+            # are blown up many times over, which takes long and finds less.
             "Global.max_side_len": 4 * BAND_HEIGHT,
+            "Det.limit_type": "max",
+            "Det.limit_side_len": 2 * BAND_HEIGHT,
+            # A batch is padded to its longest line; on a processor that costs more than batches save.
+            "Rec.rec_batch_num": 1,
             "Det.model_path": str(detection),
             "Rec.model_path": str(recognition),
             "EngineConfig.onnxruntime.intra_op_num_threads": threads,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_PIXELS: Final = 40_000_000
 """A screenshot of 1280 x 30000 pixels; 120 MB when it is unpacked."""
+_SHADES_OF_PLAIN: Final = 12
+"""Of 256: a background that JPEG has been at is not all of one shade."""
 _FORMATS: Final = ("PNG", "JPEG", "WEBP")
 
 
@@ -57,14 +59,33 @@ def _on_white(opened: Image) -> Image:
     return white.convert("RGB")
 
 
-def overlapping_bands(image: Image, height: int, overlap: int) -> Iterator[tuple[int, Image]]:
-    """Bands of full width from top to bottom, each with the pixel row it starts at; all of them share `overlap` rows
-    with the one before."""
-    top = 0
+def written_stretches(image: Image, gap: int, margin: int) -> list[tuple[int, int, int, int]]:
+    """Boxes (left, top, right, bottom) around what is not plain, from top to bottom: rows of one shade part them where
+    there are more than `gap` together. Each has `margin` pixels around it, as far as the picture goes."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    shades = np.asarray(image.convert("L"), dtype=np.int16)
+    busy = np.flatnonzero(np.ptp(shades, axis=1) > _SHADES_OF_PLAIN)
+    if not len(busy):
+        return []
+    breaks = np.flatnonzero(np.diff(busy) > gap)
+    first, last = busy[[0, *(breaks + 1)]], busy[[*breaks, -1]]
+    boxes = []
+    for top, bottom in zip(first.tolist(), last.tolist(), strict=True):
+        columns = np.flatnonzero(np.ptp(shades[top : bottom + 1], axis=0) > _SHADES_OF_PLAIN)
+        left, right = (int(columns[0]), int(columns[-1])) if len(columns) else (0, image.width - 1)
+        outer = (left - margin, top - margin, right + 1 + margin, bottom + 1 + margin)
+        boxes.append((max(0, outer[0]), max(0, outer[1]), min(image.width, outer[2]), min(image.height, outer[3])))
+    return boxes
+
+
+def bands(box: tuple[int, int, int, int], height: int, overlap: int) -> Iterator[tuple[int, int, int, int]]:
+    """A box in pieces of its width from top to bottom; each of them shares `overlap` rows with the one before."""
+    left, top, right, end = box
     while True:
-        bottom = min(top + height, image.height)
-        yield top, image.crop((0, top, image.width, bottom))
-        if bottom == image.height:
+        bottom = min(top + height, end)
+        yield left, top, right, bottom
+        if bottom == end:
             return
         top = bottom - overlap
 

@@ -6,6 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from kb_pipeline.store.stores import Stores
 
 _ALL: Final = ""
@@ -13,12 +16,13 @@ _ALL: Final = ""
 
 
 class SharedBudget:
-    """Implements fetch.budget.Budget."""
+    """Implements fetch.budget.Budget. The day is that of UTC, by the clock of the stores."""
 
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
+    def __init__(self, stores: Stores, now: Callable[[], datetime] | None = None) -> None:
+        self._usage = stores.usage
+        self._now = now or stores.now
 
     async def take(self, name: str, most: int) -> bool:
         """Count one call of the day, unless `most` of them were made. Raises StoreError."""
-        day = self._stores.now().date()
-        return await asyncio.to_thread(self._stores.usage.add, day, _ALL, name, most=most or None)
+        day = self._now().date()
+        return await asyncio.to_thread(self._usage.add, day, _ALL, name, most=most or None)
