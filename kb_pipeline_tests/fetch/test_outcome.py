@@ -22,7 +22,8 @@ def test_every_error_of_a_request_has_an_answer():
     def leaves(kind):
         return {kind, *(leaf for sub in kind.__subclasses__() for leaf in leaves(sub))}
 
-    assert leaves(FetchError) - leaves(RedirectRefused) - {FetchError} == set(_ANSWERS)
+    errors = leaves(FetchError) - leaves(RedirectRefused) - {FetchError}
+    assert [error for error in errors if not issubclass(error, tuple(_ANSWERS))] == []
 
 
 @pytest.mark.parametrize("answer", sorted(set(Answer) - CLEARS))
