@@ -12,6 +12,12 @@ from typing import Final
 
 import webencodings
 
+from kb_pipeline.core import charset_codecs
+
+_HIGH: Final = re.compile(rb"[\x80-\xff]+")
+_KOI8_LOWER: Final = range(0xC0, 0xE0)
+_KOI8_UPPER: Final = range(0xE0, 0x100)
+_JIS_ESCAPE: Final = re.compile(rb"\x1b\$[@B]")
 PRESCAN_BYTES: Final = 1024
 DETECTION_BYTES: Final = 32_768
 DEFAULT: Final = "windows-1252"
@@ -22,20 +28,6 @@ _XML_DECLARATION: Final = re.compile(rb"""<\?xml[^>]*?\bencoding[\t\n\r ]*=[\t\n
 _SPACES: Final = b"\t\n\x0c\r "
 _TAG: Final = re.compile(rb"<(/?)([A-Za-z][^\t\n\x0c\r />]*)")
 _META_START: Final = re.compile(rb"<meta[\t\n\x0c\r /]", re.IGNORECASE)
-# The standard's names mean supersets of what Python's codecs of the same name read.
-_CODECS: Final = {
-    "gbk": "gb18030",
-    "gb18030": "gb18030",
-    "shift_jis": "cp932",
-    "euc-kr": "cp949",
-    "big5": "big5hkscs",
-    "iso-8859-8-i": "iso-8859-8",
-    "x-mac-cyrillic": "mac-cyrillic",
-    "macintosh": "mac-roman",
-    "windows-874": "cp874",
-    "x-user-defined": "cp1252",
-    "replacement": "ascii",
-}
 
 
 def encoding_of_label(label: str) -> str | None:
@@ -65,7 +57,7 @@ def decode(body: bytes, content_type: str) -> str:
             break
     if name == "utf-8" and is_mislabelled(body):
         name = DEFAULT
-    return body.decode(_CODECS.get(name, name), "replace")
+    return charset_codecs.decode(body, name)
 
 
 def is_mislabelled(body: bytes) -> bool:
@@ -90,20 +82,61 @@ def _declared_in_body(head: bytes) -> str | None:
 
 
 def _detect(body: bytes) -> str:
+    if _JIS_ESCAPE.search(body[:DETECTION_BYTES]):
+        return "iso-2022-jp"
+    if _is_utf8(body):
+        return "utf-8"
+    if body[1:8:2] == b"\0\0\0\0":
+        return "utf-16le"
+    if body[0:8:2] == b"\0\0\0\0":
+        return "utf-16be"
+    return _guess(body[:DETECTION_BYTES])
+
+
+def _is_utf8(body: bytes) -> bool:
+    """Whether a body is UTF-8, its last character perhaps cut in two; ASCII with NULs at every other place is not."""
     try:
-        body.decode("utf-8")
+        text = codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:
-        return _guess(body[:DETECTION_BYTES])
-    return "utf-8"
+        return False
+    is_cut = len(text.encode()) < len(body)
+    return b"\0\0\0\0" not in {body[1:8:2], body[0:8:2]} and not (is_cut and text.isascii())
 
 
 def _guess(sample: bytes) -> str:
     """By statistics of letters; tags say nothing about the language."""
+    words = re.sub(rb"<[^>]{0,500}>", b" ", sample)
+    sample = words if _HIGH.search(words) else sample
+    if found := _japanese(sample) or _koi8(sample):
+        return found
     from charset_normalizer import from_bytes  # noqa: PLC0415 - slow to import, and most pages declare their encoding
 
-    words = re.sub(rb"<[^>]{0,500}>", b" ", sample)
-    best = from_bytes(words if len(words) > PRESCAN_BYTES else sample, steps=5, chunk_size=512).best()
-    return (encoding_of_label(best.encoding.replace("_", "-")) if best is not None else None) or DEFAULT
+    best = from_bytes(sample, steps=5, chunk_size=512).best()
+    name = encoding_of_label(best.encoding.replace("_", "-")) if best is not None else None
+    if name is None or charset_codecs.decode(sample, name) == charset_codecs.decode(sample, DEFAULT):
+        return DEFAULT
+    return name
+
+
+def _japanese(sample: bytes) -> str | None:
+    """The Japanese encoding that reads a sample without error, and in which it has kana as only Japanese has."""
+    for name in ("euc-jp", "shift_jis"):
+        text = charset_codecs.decode(sample, name)
+        foreign = [character for character in text if character > "\x7f"]
+        kana = sum("\u3041" <= character <= "\u30fe" for character in foreign)
+        if kana * 5 > len(foreign) and foreign.count("\ufffd") <= 1 + len(foreign) // 100:
+            return name
+    return None
+
+
+def _koi8(sample: bytes) -> str | None:
+    """Russian in KOI8-R: whole words of letters above ASCII, mostly of the half in which its lower case is."""
+    high = [run for run in _HIGH.findall(sample) if len(run) > 1]
+    lower = sum(octet in _KOI8_LOWER for run in high for octet in run)
+    upper = sum(octet in _KOI8_UPPER for run in high for octet in run)
+    length = sum(map(len, high))
+    in_words = length > 3 * len(high)
+    return "koi8-r" if in_words and lower > 3 * upper and lower + upper > length * 9 // 10 else None
 
 
 def _prescan(head: bytes) -> str | None:
