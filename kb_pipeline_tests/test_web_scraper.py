@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -342,6 +343,16 @@ def test_it_is_closed_with_its_block(site):
     with WebScraperService(settings_of()) as service:
         pass
     assert service.closed
+
+
+def test_a_service_that_nobody_holds_any_more_ends_by_itself(site):
+    def threads():
+        return [thread for thread in threading.enumerate() if thread.name == "web-scraper"]
+
+    before = len(threads())
+    assert WebScraperService(settings_of()).scrape_url(site.url("/a")).ok
+    gc.collect()
+    until(lambda: len(threads()) == before)
 
 
 def test_a_process_has_one_service_until_it_is_closed():

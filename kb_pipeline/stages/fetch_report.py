@@ -87,7 +87,7 @@ class FetchReport(StageReport):
             "folded": self.folded,
             "seconds": round(self.seconds, 3),
         }
-        self.tables = {"tiers": self.costs.table()}
+        self.tables = {"tiers": self.costs.table()} if self.costs.tiers else {}
 
 
 _RUNGS: Final = {"not modified": "not_modified", "same body": "same_body"}

@@ -1,7 +1,8 @@
-"""What each tier was asked, won and cost, added up over the pages of a run."""
+"""What each tier was asked, won and cost, and why it lost, added up over the pages of a run."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageResult, TierResult
 
 _DID_NOT_TRY: Final = frozenset({Answer.STEPPED_ASIDE, Answer.PASSED_OVER})
-_HEADER: Final = ("tier", "pages asked", "pages won", "stepped aside", "requests", "calls", "seconds", "bytes")
+_HEADER: Final = ("tier", "pages asked", "pages won", "requests", "calls", "seconds", "bytes", "why it lost")
+_MOST_REASONS: Final = 5
 
 
 @dataclass(slots=True)
@@ -24,23 +26,31 @@ class TierCost:
     """Attempts, tries of one page within the refresh each."""
     won: int = 0
     """Its answer was the page's: a text, or that nothing has changed."""
-    aside: int = 0
-    """The day's calls were used up."""
     requests: int = 0
     calls: int = 0
     """Of a paid service."""
     seconds: float = 0.0
     wire_bytes: int = 0
+    lost: Counter[Answer] = field(default_factory=Counter)
+    """What it answered where it did not win."""
 
     def add(self, attempt: TierResult) -> None:
         """Count one attempt."""
         self.asked += attempt.answer not in _DID_NOT_TRY
-        self.won += attempt.answer in CLEARS
-        self.aside += attempt.answer is Answer.STEPPED_ASIDE
+        if attempt.answer in CLEARS:
+            self.won += 1
+        else:
+            self.lost[attempt.answer] += 1
         self.requests += attempt.requests
         self.calls += attempt.calls
         self.seconds += attempt.seconds
         self.wire_bytes += attempt.wire_bytes
+
+    @property
+    def why_lost(self) -> str:
+        """`JavaScript only 12, refused 3`: the most frequent ones."""
+        listed = [f"{answer.value} {pages:,}" for answer, pages in self.lost.most_common(_MOST_REASONS)]
+        return ", ".join([*listed, "…"] if len(self.lost) > _MOST_REASONS else listed)
 
 
 @dataclass(slots=True)
@@ -75,11 +85,11 @@ class TierCosts:
                 tier,
                 f"{cost.asked:,}",
                 f"{cost.won:,}",
-                f"{cost.aside:,}",
                 f"{cost.requests:,}",
                 f"{cost.calls:,}",
                 f"{cost.seconds:,.1f}",
                 f"{cost.wire_bytes:,}",
+                cost.why_lost,
             )
             for tier, cost in self.tiers.items()
         )

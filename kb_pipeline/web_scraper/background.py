@@ -74,12 +74,16 @@ class Background(Generic[ResourceT]):
         """Whether work is still taken."""
         return self._closed
 
-    def close(self) -> None:
-        """Stop what is under way, close the resource, and end the thread. Repeatable."""
+    def stop(self) -> None:
+        """Begin to close, and wait for nothing. Repeatable, and safe for a finalizer."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._loop.call_soon_threadsafe(self._stop.set)
+
+    def close(self) -> None:
+        """Stop what is under way, close the resource, and end the thread. Repeatable."""
+        self.stop()
         self._thread.join(CLOSING_SECONDS)
         if self._thread.is_alive():
             log.warning("scraper.slow_to_close", seconds=CLOSING_SECONDS)

@@ -120,6 +120,8 @@ class WebScraperService:
                 self._background, self._process = None, os.getpid()
             if self._background is None:
                 self._background = _open(self._settings, self._tiers_for, ignore_noindex=self._ignore_noindex)
+                # One that nobody holds any more ends its thread. At the end of the process it is closed, below.
+                weakref.finalize(self, self._background.stop).atexit = False
             return self._background
 
     def _after_fork(self) -> None:

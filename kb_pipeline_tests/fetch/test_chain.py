@@ -156,6 +156,74 @@ def test_a_tier_that_did_not_ask_speaks_only_when_none_was_told_anything_final(g
         assert Answer.THIN not in said
 
 
+KINDS = [
+    Answer.DOCUMENT,
+    Answer.THIN,
+    Answer.EMPTY,
+    Answer.JS_SHELL,
+    Answer.UNREADABLE,
+    Answer.REFUSED,
+    Answer.RATE_LIMITED,
+    Answer.LOGIN_WALL,
+    Answer.NOT_FOUND,
+    Answer.NOINDEX,
+    Answer.TIMED_OUT,
+    Answer.NO_ADDRESS,
+    Answer.STEPPED_ASIDE,
+    Answer.TIER_FAILED,
+]
+"""One answer of each kind that the rules tell apart."""
+
+
+async def every_way(most):
+    """Every sequence of kinds that up to `most` tiers can come to, with what speaks for the page."""
+    begun = [()]
+    for _ in range(most):
+        begun, before = [], begun
+        for answers_before, kind in product(before, KINDS):
+            sequence = (*answers_before, kind)
+            tiers = [Scripted(str(place), answer) for place, answer in enumerate((*sequence, Answer.DOCUMENT))]
+            if (await Chain(tiers).fetch(PageRequest("https://example.com/"))).attempts[-1].tier == str(len(sequence)):
+                begun.append(sequence)
+            yield sequence, (await Chain(tiers[:-1]).fetch(PageRequest("https://example.com/"))).best.answer
+
+
+def who_speaks(sequence):  # noqa: PLR0911 - a table, read from its top
+    """The table of docs/fetching.md, in its order, over answers alone."""
+    said = [answer for answer in sequence if answer not in NOT_ASKED]
+    nothing_at_first = bool(said) and said[0] in EMPTY_HANDED
+    final = {A.NOT_FOUND, A.NOINDEX, A.LOGIN_WALL}
+    turned_out = [answer for answer in said[1:] if nothing_at_first and answer in final]
+    if sequence[-1] is A.DOCUMENT:
+        return A.DOCUMENT
+    if A.NOINDEX in turned_out:
+        return A.NOINDEX
+    one_final_word = len(said) == 1 and said[0] in final | {A.TIMED_OUT, A.NO_ADDRESS}
+    if A.STEPPED_ASIDE in sequence and not turned_out and not one_final_word:
+        return A.STEPPED_ASIDE
+    if A.THIN in said:
+        return A.THIN
+    if turned_out:
+        return turned_out[0]
+    if nothing_at_first and said[0] is not A.UNREADABLE:
+        later = sequence[sequence.index(said[0]) + 1 :]
+        shown = [answer for answer in later if answer in {A.JS_SHELL, A.UNREADABLE}]
+        failed = [answer for answer in later if answer in {A.EMPTY, A.TIMED_OUT, A.RATE_LIMITED, A.TIER_FAILED}]
+        return (shown or failed[::-1] or said)[0]
+    return (said or sequence)[0]
+
+
+def test_every_sequence_of_answers_that_four_tiers_can_come_to():
+    async def compare():
+        ways = 0
+        async for sequence, best in every_way(4):
+            ways += 1
+            assert best is who_speaks(sequence), sequence
+        return ways
+
+    assert asyncio.run(compare()) > 5_000
+
+
 lengths = st.lists(st.integers(0, 199), min_size=1, max_size=4)
 
 

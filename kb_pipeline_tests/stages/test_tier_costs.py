@@ -52,12 +52,20 @@ def test_each_tier_is_added_up_over_pages():
         "seconds_of_content": 3.0,
     }
     table = costs.table()
-    assert table.header[:4] == ("tier", "pages asked", "pages won", "stepped aside")
-    assert [row[:4] for row in table.rows] == [
-        ("plain", "4", "2", "0"),
-        ("markdown", "0", "0", "1"),
-        ("content", "1", "1", "0"),
+    assert (*table.header[:3], table.header[-1]) == ("tier", "pages asked", "pages won", "why it lost")
+    assert [(*row[:3], row[-1]) for row in table.rows] == [
+        ("plain", "4", "2", "JavaScript only 1, unreadable 1"),
+        ("markdown", "0", "0", "daily limit reached 1"),
+        ("content", "1", "1", "not for this tier 1"),
     ]
+
+
+def test_the_most_frequent_reasons_to_lose_are_listed():
+    costs = TierCosts()
+    answers = [Answer.THIN, Answer.REFUSED, Answer.EMPTY, Answer.BROKEN, Answer.CHALLENGE, Answer.PAYWALL, Answer.THIN]
+    for answer in answers:
+        costs.add(result(attempt("plain", answer)))
+    assert costs.table().rows[0][-1] == "thin 2, refused 1, empty 1, connection broken 1, bot challenge 1, …"
 
 
 def test_a_robots_txt_that_forbids_is_no_tier():
@@ -99,4 +107,7 @@ def test_a_refresh_reports_what_its_tiers_were_asked_won_and_cost(stores, settin
     assert (counts["asked_of_browser_content"], counts["won_by_browser_content"]) == (2, 2)
     assert (counts["calls_of_browser_content"], counts["seconds_of_browser_content"]) == (2, 4.0)
     assert (counts["tier_browser_content"], counts["degraded"]) == (2, 1)
-    assert [row[:3] for row in report.tables["tiers"].rows] == [("plain_http", "3", "1"), ("browser_content", "2", "2")]
+    assert [(*row[:3], row[-1]) for row in report.tables["tiers"].rows] == [
+        ("plain_http", "3", "1", "refused 2"),
+        ("browser_content", "2", "2", ""),
+    ]
