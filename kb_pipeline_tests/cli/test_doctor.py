@@ -31,6 +31,9 @@ def test_a_healthy_installation_is_said_to_be_so(kb, examined):
         "Lance",
         "model",
         "Chromium",
+        "Cloudflare",
+        "OCR",
+        "tiers",
     } == findings.keys()
     assert "schema version" in findings["PostgreSQL"]["found"]
     assert "Everything that is needed is there." in kb("doctor").out
@@ -87,3 +90,35 @@ def test_wrong_settings_are_the_first_and_only_finding(examined, environment):
     assert answer.code == ExitCode.REFUSED
     assert list(findings) == ["settings"]
     assert "KB_MAX_PDF_BYTES" in findings["settings"]["found"]
+
+
+def test_the_chain_that_this_installation_has_is_said(examined, environment):
+    environment.setenv("KB_TIERS", "")
+    environment.setenv("CLOUDFLARE_ACCOUNT_ID", "0a1b2c3d4e5f")
+    environment.setenv("CLOUDFLARE_API_TOKEN", "a-token-to-be-kept")
+    environment.setenv("CLOUDFLARE_BROWSER_DAILY_LIMIT", "1500")
+    answer, findings = examined()
+    assert findings["tiers"]["found"] == "the chain is: plain_http, browser_markdown, browser_content, vision"
+    assert findings["Cloudflare"]["found"].startswith("account 0a1b2c…; at most 1,500 calls of Browser Rendering a day")
+    assert "a-token-to-be-kept" not in answer.out + answer.err
+
+
+def test_half_an_account_and_a_tier_that_is_not_there_are_to_be_mended(examined, environment):
+    environment.setenv("CLOUDFLARE_ACCOUNT_ID", "0a1b2c3d4e5f")
+    environment.setenv("KB_TIERS", "plain_http,browser_markdown")
+    answer, findings = examined()
+    assert answer.code == ExitCode.REFUSED
+    assert (findings["Cloudflare"]["verdict"], findings["Cloudflare"]["found"]) == (
+        "bad",
+        "CLOUDFLARE_API_TOKEN is not set",
+    )
+    assert findings["tiers"]["verdict"] == "bad"
+    assert "KB_TIERS names browser_markdown" in findings["tiers"]["found"]
+
+
+def test_a_chain_of_one_tier_says_what_it_does_not_read(examined, environment):
+    environment.setenv("KB_TIERS", "")
+    environment.setenv("PATH", "")
+    answer, findings = examined()
+    assert (answer.code, findings["tiers"]["verdict"]) == (ExitCode.OK, "optional")
+    assert findings["tiers"]["found"] == "the chain is: plain_http; pages that scripts write are not read"

@@ -144,6 +144,11 @@ def test_pieces_of_one_row_are_put_together_and_a_gap_parts_columns():
     assert paragraphs(pieces) == ("first second", "other column")
 
 
+def test_each_item_of_a_list_is_a_paragraph():
+    lines = [line("\u2022 first of them", 0, 0), line("goes on", 15, 24), line("\u2022second", 0, 48)]
+    assert paragraphs(lines) == ("\u2022 first of them goes on", "\u2022second")
+
+
 def test_a_heading_is_a_paragraph_of_its_own():
     lines = [line("Heading", 0, 0, height=40), line("text below it", 0, 45), line("goes on", 0, 70)]
     assert paragraphs(lines) == ("Heading", "text below it goes on")

@@ -64,6 +64,15 @@ def default_tiers(workshop: Workshop) -> Sequence[Tier]:
     return tuple(tiers)
 
 
+def names_of_tiers(settings: Settings) -> tuple[str, ...]:
+    """What `default_tiers` would make, without making it. Raises ConfigError as it does."""
+    found = installed(settings)
+    names = settings.tiers or found.tiers
+    for name in names:
+        _check(name, found)
+    return names
+
+
 class _Bench:
     """Makes tiers, and what several of them share once. An account comes before what is installed here."""
 
@@ -72,13 +81,8 @@ class _Bench:
         self._found = found
 
     def tier(self, name: str) -> Tier:
-        if name not in _BUILDERS:
-            return _bound_by_operator(name, self._workshop)
-        why = self._found.why_not(name)
-        if why:
-            message = f"KB_TIERS names {name}, which cannot be used here: {why}"
-            raise ConfigError(message)
-        return _BUILDERS[name](self)
+        _check(name, self._found)
+        return _BUILDERS[name](self) if name in _BUILDERS else _function(name)(self._workshop)
 
     def plain_http(self) -> Tier:
         workshop = self._workshop
@@ -146,15 +150,24 @@ _BUILDERS: Final[dict[str, Callable[[_Bench], Tier]]] = {
 }
 
 
-def _bound_by_operator(name: str, workshop: Workshop) -> Tier:
-    """The tier that a function of the operator's own makes, `package.module:function`. Raises ConfigError."""
+def _check(name: str, found: Installed) -> None:
+    """Raise ConfigError for a tier that KB_TIERS names in vain."""
+    if name not in _BUILDERS:
+        _function(name)
+    elif why := found.why_not(name):
+        message = f"KB_TIERS names {name}, which cannot be used here: {why}"
+        raise ConfigError(message)
+
+
+def _function(name: str) -> Callable[[Workshop], Tier]:
+    """What makes a tier of the operator's own, `package.module:function`. Raises ConfigError."""
     module, colon, function = name.partition(":")
     if not colon:
         message = f"KB_TIERS names {name}; it takes {', '.join(_BUILDERS)}, or package.module:function"
         raise ConfigError(message)
     try:
-        build: Callable[[Workshop], Tier] = getattr(importlib.import_module(module), function)
+        makes: Callable[[Workshop], Tier] = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         message = f"KB_TIERS names {name}, which cannot be imported: {error}"
         raise ConfigError(message) from error
-    return build(workshop)
+    return makes
