@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from kb_pipeline.errors import FetchError
-from kb_pipeline.fetch.answers import PageRequest, PageResult, TierResult
+from kb_pipeline.fetch.answers import Answer, PageRequest, PageResult, TierResult
 from kb_pipeline.fetch.failures import failed
 from kb_pipeline.fetch.precedence import best_of, goes_on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from kb_pipeline.fetch.futility import Futility
     from kb_pipeline.fetch.policy import FetchPolicy
     from kb_pipeline.fetch.winner_cache import WinnerCache
 
@@ -43,7 +44,7 @@ class Chain:
     `on_redirect` decides about the step from `www` to the apex as about any hop of a redirect, and `policy_for` says
     how the apex is fetched. `cache` answers for pages that were won within its time: for programs that ask on
     somebody's behalf. A refresh has none: it asks the site itself, and conditionally, since what it finds decides what
-    stays in an index.
+    stays in an index. `futility` remembers, for as long as the chain lives, which tiers a host refuses like the first.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Chain:
         on_redirect: Callable[[str, str], Awaitable[None]] | None = None,
         policy_for: Callable[[str], FetchPolicy] | None = None,
         cache: WinnerCache | None = None,
+        futility: Futility | None = None,
     ) -> None:
         if not tiers:
             message = "a chain needs at least one tier"
@@ -61,6 +63,7 @@ class Chain:
         self._on_redirect = on_redirect
         self._policy_for = policy_for
         self._cache = cache
+        self._futility = futility
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,11 +92,21 @@ class Chain:
     async def _ask(self, request: PageRequest) -> list[TierResult]:
         attempts: list[TierResult] = []
         for tier in self._tiers:
-            attempts.append(await tier.fetch(request))
+            attempts.append(await self._attempt(tier, request, attempts))
             request = replace(request, answered=request.answered or attempts[-1].response)
             if not goes_on(attempts, request.policy):
                 break
         return attempts
+
+    async def _attempt(self, tier: Tier, request: PageRequest, before: Sequence[TierResult]) -> TierResult:
+        if self._futility is None or not before:
+            return await tier.fetch(request)
+        why = self._futility.instead(tier.name, request.url, before[0])
+        if why:
+            return TierResult(tier.name, Answer.PASSED_OVER, why)
+        result = await tier.fetch(request)
+        self._futility.note(request.url, before[0], result)
+        return result
 
     async def _ask_apex(self, request: PageRequest, www: str) -> list[TierResult]:
         try:

@@ -20,6 +20,7 @@ from kb_pipeline.errors import StoreError
 from kb_pipeline.fetch.asking import fault
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
+from kb_pipeline.fetch.futility import Futility
 from kb_pipeline.fetch.hops import Hops
 from kb_pipeline.fetch.tiers import Workshop
 from kb_pipeline.model import Outcome
@@ -32,6 +33,7 @@ from kb_pipeline.store.frontier import DuePage, Ending
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kb_pipeline.core.not_found import Look
     from kb_pipeline.fetch.robots_gate import RobotsGate
     from kb_pipeline.fetch.site_config import SiteConfig
     from kb_pipeline.fetch.tiers import TiersFor
@@ -101,12 +103,17 @@ class Crawl:
                 harvest_links=self._committer.joins_links(),
                 tiers=self._chain.names,
                 site_config=sites,
+                not_found=self._not_found(),
             )
             await self._tell()
             try:
                 await self._work(_deadline(self._site))
             finally:
                 await self._cancel()
+
+    def _not_found(self) -> Look | None:
+        probe = self._stores.not_found_probes.get(self._site.site_id)
+        return probe.look if probe and probe.useless is None else None
 
     async def _open(self, stack: AsyncExitStack) -> tuple[Chain, RobotsGate, SiteConfig]:
         politeness = shared_politeness(self._stores, self._settings, self._site)
@@ -122,7 +129,8 @@ class Crawl:
             turns=politeness,
         )
         sites = client.site_config
-        return Chain(self._tiers_for(workshop), on_redirect=hops, policy_for=sites.policy_for), gate, sites
+        chain = Chain(self._tiers_for(workshop), on_redirect=hops, policy_for=sites.policy_for, futility=Futility())
+        return chain, gate, sites
 
     async def _work(self, deadline: float) -> None:
         while True:
