@@ -215,6 +215,41 @@ def test_those_who_wait_when_it_is_closed_are_told(site):
         assert isinstance(told, RuntimeError)
 
 
+def test_a_resource_keeps_its_own_tasks_until_it_is_closed(site):
+    """A browser is closed through the connection that a task of its own reads."""
+    ended = []
+
+    class Connected(Scripted):
+        async def fetch(self, request):
+            result = await super().fetch(request)
+            await asyncio.Event().wait()
+            return result
+
+    async def answer(question):
+        (await question.get()).set_result("closed")
+
+    def tiers_for(workshop):
+        question = asyncio.Queue()
+        reader = asyncio.create_task(answer(question))
+
+        async def close():
+            said = asyncio.get_running_loop().create_future()
+            await question.put(said)
+            ended.append(await said)
+            await reader
+
+        workshop.stack.push_async_callback(close)
+        return (Connected("own", Answer.DOCUMENT),)
+
+    service = WebScraperService(settings_of(), tiers_for=tiers_for)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(service.scrape_url, site.url("/a"))
+        until(lambda: "/robots.txt" in asked(site))
+        service.close()
+        assert isinstance(waiting.exception(), RuntimeError)
+    assert ended == ["closed"]
+
+
 def test_the_time_that_a_caller_gives_ends_as_a_result(site, service):
     site.pages["/slow"] = Stall()
     got = service.scrape_url(site.url("/slow"), timeout=0.2)

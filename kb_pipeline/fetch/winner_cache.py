@@ -120,6 +120,7 @@ class WinnerCache:
             if not flight.waiting and not flight.task.done():
                 self._forget(key, flight)
                 flight.task.cancel()
+                await asyncio.wait({flight.task})  # until it has let go of what it holds
 
     async def _ask(
         self, key: _Key, request: PageRequest, ask: Callable[[PageRequest], Awaitable[PageResult]]

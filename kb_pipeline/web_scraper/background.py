@@ -54,6 +54,7 @@ class Background(Generic[ResourceT]):
         self._open = open_resource
         self._lock = threading.Lock()
         self._closed = False
+        self._under_way: set[asyncio.Task[Any]] = set()
         self._ready: concurrent.futures.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, ResourceT]]
         self._ready = concurrent.futures.Future()
         # A daemon: a program that forgets to close must be able to end.
@@ -67,7 +68,7 @@ class Background(Generic[ResourceT]):
             if self._closed:
                 message = "the web scraper service is closed"
                 raise RuntimeError(message)
-            return asyncio.run_coroutine_threadsafe(work(self._resource), self._loop)
+            return asyncio.run_coroutine_threadsafe(self._do(work), self._loop)
 
     @property
     def closed(self) -> bool:
@@ -88,6 +89,15 @@ class Background(Generic[ResourceT]):
         if self._thread.is_alive():
             log.warning("scraper.slow_to_close", seconds=CLOSING_SECONDS)
 
+    async def _do(self, work: Callable[[ResourceT], Coroutine[Any, Any, AnswerT]]) -> AnswerT:
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
+        try:
+            return await work(self._resource)
+        finally:
+            self._under_way.discard(task)
+
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
@@ -103,7 +113,8 @@ class Background(Generic[ResourceT]):
         async with self._open() as resource:
             self._ready.set_result((loop, stop, resource))
             await stop.wait()
-            under_way = asyncio.all_tasks() - {asyncio.current_task()}
+            # The work alone: the resource has tasks of its own, and needs them to close.
+            under_way = set(self._under_way)
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)

@@ -188,6 +188,7 @@ def test_a_request_that_nobody_waits_for_any_more_is_given_up_and_the_next_one_a
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+        assert tier.stopped == 1, "whoever leaves waits for it to end"
         tier.go.set()
         await chain.fetch(get())
         return tier
