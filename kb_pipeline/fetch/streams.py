@@ -25,6 +25,9 @@ class AsyncioStream(httpcore.AsyncNetworkStream):
         """At most `max_bytes`; empty at the end of the stream."""
         with _as(httpcore.ReadTimeout, httpcore.ReadError):
             async with asyncio.timeout(timeout):
+                if self._has_octets():
+                    # Else a server that never lets the buffer run dry would keep every clock of the loop standing.
+                    await asyncio.sleep(0)
                 return await self._reader.read(max_bytes)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
@@ -60,11 +63,14 @@ class AsyncioStream(httpcore.AsyncNetworkStream):
         """`is_readable` tells a connection that the site has closed, or talks on unasked, from one that rests."""
         if info == "is_readable":
             # Bytes that nobody asked for, or the end of the stream: asyncio has read them when there are any.
-            return self._reader.at_eof() or bool(getattr(self._reader, "_buffer", b"")) or self._is_closing()
+            return self._reader.at_eof() or self._has_octets() or self._is_closing()
         if info in {"ssl_object", "socket"}:
             return self._writer.get_extra_info(info)
         names = {"server_addr": "peername", "client_addr": "sockname"}
         return self._writer.get_extra_info(names[info]) if info in names else None
+
+    def _has_octets(self) -> bool:
+        return bool(getattr(self._reader, "_buffer", b""))
 
     def _is_closing(self) -> bool:
         return self._reader.exception() is not None or self._writer.is_closing()

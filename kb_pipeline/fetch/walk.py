@@ -14,8 +14,9 @@ import httpx
 from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import ConnectionBroken, GuardRefused, HostnameMismatch, TimedOut, TooManyRedirects
 from kb_pipeline.fetch.content_coding import Body
+from kb_pipeline.fetch.cookies import ChainCookies
 from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target
-from kb_pipeline.fetch.sent import ChainCookies, Sent, same_origin
+from kb_pipeline.fetch.sent import Sent, same_origin
 from kb_pipeline.fetch.transport import wire_headers
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
+_PIECES_AT_ONCE: Final = 64
 _DRAINED_BYTES: Final = 16 * 1024
 """A redirect's body up to this size is read, so that its connection can be used again."""
 
@@ -155,7 +157,6 @@ class Walk:
             # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises
             # for those that lead nowhere.
             response = await self.transport.handle_async_request(request)
-            response.request = request
             answered = True
         finally:
             if not answered:
@@ -164,7 +165,8 @@ class Walk:
             head, lines = read_head(url, response)
             turn.answered(head.status, head.headers, time.monotonic() - started)
             if "set-cookie" in head.headers:
-                self.cookies.take(response)
+                set_cookies = [value for name, value in lines if name == "set-cookie"]
+                self.cookies.take(self.guard.check_url(url), set_cookies)
             body = await self._body(head, response)
         finally:
             await response.aclose()
@@ -187,14 +189,15 @@ class Walk:
         timeout = httpx.Timeout(self.asked.read_seconds, connect=self.asked.connect_seconds)
         # The path as the site published it: httpx would escape some characters that browsers send as they are.
         extensions = {"timeout": timeout.as_dict(), "target": target.path.encode()}
-        headers = wire_headers(self.asked.sent.on_hop(at_home=self.at_home))
+        headers = self.asked.sent.on_hop(at_home=self.at_home)
+        cookies = self.cookies.header(target, self.asked.sent.own_cookies if self.at_home else ())
+        if cookies:
+            headers["Cookie"] = cookies
         try:
-            request = httpx.Request("GET", target.url, headers=headers, extensions=extensions)
+            return httpx.Request("GET", target.url, headers=wire_headers(headers), extensions=extensions)
         except httpx.InvalidURL as error:
             message = f"the address cannot be requested ({error})"
             raise GuardRefused(message) from error
-        self.cookies.send(request, self.asked.sent.own_cookies if self.at_home else ())
-        return request
 
     async def _body(self, head: Head, response: httpx.Response) -> Body:
         if head.status in REDIRECTS and "location" in head.headers:
@@ -202,11 +205,16 @@ class Walk:
         refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
         limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.get.max_bytes, head)
         body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or refused)
+        pieces = 0
         async for piece in response.aiter_raw():
             self.wire_bytes += len(piece)
             body.feed(piece)
             if body.full:
                 break
+            pieces += 1
+            if pieces % _PIECES_AT_ONCE == 0:
+                # Chunks of one octet come by the ten thousand in what one read brings: the clock must get its turn.
+                await asyncio.sleep(0)
         return body
 
 

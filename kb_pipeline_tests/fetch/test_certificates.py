@@ -28,7 +28,6 @@ from kb_pipeline_tests.sites.talker import Talker, says, silence
 APEX, WWW = "site.example", "www.site.example"
 GOOD = page("Pumps", prose("pumps"))
 DAY = timedelta(days=1)
-QUICK = {"connect_timeout_seconds": 2, "read_timeout_seconds": 2, "page_timeout_seconds": 4}
 
 
 async def at_home(_host, _port):
@@ -54,7 +53,7 @@ def client(authority, **options):
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
     guard = Guard(["127.0.0.1"], resolver=at_home)
-    return HttpClient(Settings(**(QUICK | options)), guard=guard, ssl_context=trust)
+    return HttpClient(Settings(**options), guard=guard, ssl_context=trust)
 
 
 def ask(url, authority, *, policy=None, on_redirect=None, **options):

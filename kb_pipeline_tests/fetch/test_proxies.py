@@ -28,7 +28,8 @@ from kb_pipeline_tests.sites.proxies import HttpProxy, SocksProxy
 from kb_pipeline_tests.sites.replies import Raw, Reply, Reset, Stall, redirect, text
 from kb_pipeline_tests.sites.server import LoopbackSite
 
-QUICK = {"connect_timeout_seconds": 0.5, "read_timeout_seconds": 0.5, "page_timeout_seconds": 2.0}
+IMPATIENT = {"connect_timeout_seconds": 0.5, "read_timeout_seconds": 0.5}
+"""For what never answers."""
 BOTH = pytest.mark.parametrize("kind", [HttpProxy, SocksProxy])
 SECRET = "gehe im/nis:@1"
 QUOTED = "gehe%20im%2Fnis%3A%401"
@@ -53,7 +54,7 @@ def client(proxy_url, mode="proxy", *, trust=None, guard=None, **options):
     context = ssl.create_default_context()
     if trust is not None:
         trust.configure_trust(context)
-    settings = Settings(proxy=proxy_url, proxy_mode=mode, **(QUICK | options))
+    settings = Settings(proxy=proxy_url, proxy_mode=mode, **options)
     return HttpClient(settings, guard=guard or Guard(["127.0.0.1"], resolver=at_home), ssl_context=context)
 
 
@@ -190,7 +191,7 @@ def test_a_proxy_that_is_down_is_named(kind):
 )
 def test_whatever_a_proxy_answers_ends_in_one_error_that_names_it(proxy, error, words):
     with proxy, pytest.raises(error, match=f"the proxy at 127\\.0\\.0\\.1:{proxy.port} .*{words}"):
-        get("http://site.example/", proxy.url())
+        get("http://site.example/", proxy.url(), **(IMPATIENT if error is TimedOut else {}))
 
 
 def test_robots_txt_is_asked_for_through_the_proxy_too():
@@ -229,7 +230,7 @@ def test_direct_is_an_old_name_of_proxy():
 @BOTH
 def test_after_trouble_the_page_comes_by_the_proxy(kind, trouble):
     with kind() as proxy, LoopbackSite({"/": [trouble, "by proxy"]}) as site:
-        response = get(site.url("/"), proxy.url(), "fallback")
+        response = get(site.url("/"), proxy.url(), "fallback", **(IMPATIENT if isinstance(trouble, Stall) else {}))
         assert (response.body, response.requests) == (b"by proxy", 2)
         assert proxy.asked == [f"127.0.0.1:{site.port}"]
 
