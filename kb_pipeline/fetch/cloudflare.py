@@ -197,7 +197,8 @@ def page_options(request: PageRequest, settings: Settings) -> dict[str, object]:
         options["setExtraHTTPHeaders"] = {"Accept-Language": f"{policy.locale},{language};q=0.9"}
     if policy.cookies:
         # By address, so that a cookie goes to the page's own host and to no other.
-        options["cookies"] = [{"name": name, "value": value, "url": request.url} for name, value in policy.cookies]
+        place = {"url": request.url, "secure": request.url.startswith("https:")}
+        options["cookies"] = [{"name": name, "value": value} | place for name, value in policy.cookies]
     return options
 
 

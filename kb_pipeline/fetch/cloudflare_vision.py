@@ -15,7 +15,7 @@ import base64
 import re
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.errors import FetchError
+from kb_pipeline.errors import FetchError, LimitReached
 from kb_pipeline.fetch.budget import VISION_CALLS
 from kb_pipeline.fetch.cloudflare_api import Call
 from kb_pipeline.fetch.cloudflare_errors import WrongInput, unreadable, vision_refusal
@@ -82,6 +82,11 @@ class WorkersAiReader:
         for band in bands:
             try:
                 text, made = await self._read_band(band)
+            except LimitReached:
+                if not calls:
+                    raise
+                # To wait for tomorrow would cost the same calls again, and end here again.
+                return PictureText(tuple(found), calls, "the day's calls ended before the whole picture was read")
             except FetchError as error:
                 error.calls += calls
                 raise

@@ -126,7 +126,7 @@ def test_a_page_is_asked_for_with_the_options_of_its_policy():
         "waitForSelector": {"selector": "#app > main", "timeout": 60_000},
         "waitForTimeout": 1500,
         "setExtraHTTPHeaders": {"Accept-Language": "de-AT,de;q=0.9"},
-        "cookies": [{"name": "consent", "value": "yes", "url": PAGE}],
+        "cookies": [{"name": "consent", "value": "yes", "url": PAGE, "secure": True}],
     }
 
 
@@ -489,6 +489,21 @@ def test_a_tall_picture_is_read_in_bands_that_are_cut_between_lines_and_blank_on
         text = read(api, drawn_page(lines, height=5000))
     assert 1 <= text.calls == api.count("ai") < 5000 // 1120
     assert text.degraded == ""
+
+
+def test_when_the_days_calls_end_within_a_picture_what_was_read_of_it_counts():
+    tall = drawn_page([f"Line {number}" for number in range(100)])
+
+    async def run(client):
+        text = await client.reader.read(tall)
+        with pytest.raises(LimitReached):
+            await client.reader.read(tall)
+        return text
+
+    with LoopbackCloudflare({"ai": envelope({"response": "Some words."})}) as api:
+        text = use(api, run, cloudflare_vision_daily_limit=1)
+    assert (text.paragraphs, text.calls) == (("Some words.",), 1)
+    assert text.degraded == "the day's calls ended before the whole picture was read"
 
 
 def test_a_licence_that_was_not_agreed_to_is_said_with_what_to_do():

@@ -324,7 +324,7 @@ def test_of_a_long_scanned_pdf_the_first_pages_are_read_and_that_is_said():
     pages = scanned_pdf(*(drawn([], width=60, height=80) for _ in range(22)))
     result = vision_tier(fake, PageRequest(PAGE, answered=answered(pages, "application/pdf")))
     assert len(fake.pictures) == 20
-    assert result.degraded == "only 20 of 22 pages were read (at most 20 are)"
+    assert result.degraded == "only 20 of 22 pages were read"
 
 
 def test_an_encrypted_or_broken_pdf_is_passed_over():
@@ -344,6 +344,12 @@ def test_a_failure_in_the_middle_of_a_pdf_tells_the_calls_before_it():
     error.calls = 1
     result = vision_tier(Fake(text=[read("one"), error]), PageRequest(PAGE, answered=scan("one", "two", "three")))
     assert (result.answer, result.calls) == (Answer.TIER_FAILED, 2)
+
+
+def test_when_the_days_calls_end_within_a_pdf_the_pages_before_count():
+    fake = Fake(text=[read(PARAGRAPHS[0]), LimitReached("used up")])
+    result = vision_tier(fake, PageRequest(PAGE, answered=scan("one", "two", "three")))
+    assert (result.answer, result.calls, result.degraded) == (Answer.DOCUMENT, 1, "only 1 of 3 pages were read")
 
 
 def test_a_pdf_that_cannot_be_drawn_ends_the_process_that_draws_and_nothing_else():

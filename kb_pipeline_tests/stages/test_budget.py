@@ -2,36 +2,24 @@
 
 import asyncio
 import multiprocessing
-from datetime import UTC, datetime
 
 from kb_pipeline.fetch.budget import BROWSER_CALLS, VISION_CALLS, OwnBudget
+from kb_pipeline.model import Outcome
+from kb_pipeline.settings import Settings
 from kb_pipeline.stages.budget import SharedBudget
-from kb_pipeline.store.stores import Stores
+from kb_pipeline_tests.sites.cloudflare import LoopbackCloudflare, envelope
+from kb_pipeline_tests.sites.replies import prose
+from kb_pipeline_tests.stages.racer import DAY, noon, race
+from kb_pipeline_tests.stages.whole_site import NAMES
 
-DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-def noon():
-    return DAY
-
-
-def race(settings, attempts, start, got):
-    """In a process of its own: as many calls as can be had, several asked for at once, when all are there."""
-
-    async def take_all(stores):
-        budget = SharedBudget(stores, noon)
-        return sum(await asyncio.gather(*(budget.take(BROWSER_CALLS, 100) for _ in range(attempts))))
-
-    with Stores.open(settings) as stores:
-        start.wait(60)
-        got.put(asyncio.run(take_all(stores)))
+SHELL = '<html><head><title>App</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>'
 
 
-def test_four_processes_that_race_for_the_last_ten_calls_get_exactly_ten(stores, settings):
+def test_four_processes_that_race_for_the_last_ten_calls_get_exactly_ten(stores, postgres_url):
     stores.usage.add(DAY.date(), "", BROWSER_CALLS, 90)
     context = multiprocessing.get_context("spawn")
     start, got = context.Barrier(4), context.Queue()
-    racers = [context.Process(target=race, args=(settings, 12, start, got)) for _ in range(4)]
+    racers = [context.Process(target=race, args=(postgres_url, 12, start, got)) for _ in range(4)]
     for racer in racers:
         racer.start()
     taken = [got.get(timeout=90) for _ in racers]
@@ -63,3 +51,21 @@ def test_a_program_that_only_scrapes_counts_for_itself():
     days = iter([DAY, DAY, DAY, DAY.replace(day=2)])
     budget = OwnBudget(lambda: next(days))
     assert [take(budget, BROWSER_CALLS, 2) for _ in range(4)] == [True, True, False, True]
+
+
+def test_pages_that_the_days_calls_do_not_reach_are_deferred_and_come_another_day(whole):
+    def written(request):
+        return envelope(f"# Page\n\n{prose(request.body['url'])}")
+
+    with LoopbackCloudflare({"markdown": written}) as api:
+        limited = {"cloudflare_browser_daily_limit": 2, "tiers": ("plain_http", "browser_markdown")}
+        whole.settings = Settings(**(whole.settings.model_dump() | api.settings | limited))
+        for name in NAMES:
+            whole.server.pages[f"/{name}"] = SHELL
+        first = whole.refresh()
+        calls = api.count("markdown")
+        whole.settings = whole.settings.model_copy(update={"cloudflare_browser_daily_limit": 0})
+        second = whole.refresh()
+    assert (first.outcomes[Outcome.FRESH], first.outcomes[Outcome.DEFERRED], calls) == (3, 1, 2)
+    assert second.outcomes[Outcome.DEFERRED] == 0
+    assert whole.stores.usage.of_day(whole.stores.now().date(), "", BROWSER_CALLS) == api.count("markdown")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind
 from kb_pipeline.core.pdf import read_pdf
-from kb_pipeline.errors import FetchError, PdfProblem, PdfUnreadable
+from kb_pipeline.errors import FetchError, LimitReached, PdfProblem, PdfUnreadable
 from kb_pipeline.fetch.answers import Answer, TierResult
 from kb_pipeline.fetch.envelope import Said, paragraphs_as_html, said_by, wrap
-from kb_pipeline.fetch.pdf_pictures import MOST_PAGES, PdfPictures
+from kb_pipeline.fetch.pdf_pictures import PdfPictures
 from kb_pipeline.fetch.rendering import PictureText, Rendered
 from kb_pipeline.fetch.tiers.rendered import attempt, kind_answered, passed_over
 
@@ -69,7 +69,10 @@ class Vision:
         texts: list[PictureText] = []
         async with PdfPictures(answered.body) as pictures, aclosing(pictures.pages()) as pages:
             async for picture in pages:
-                texts.append(await self._read(picture, texts))
+                text = await self._read(picture, texts)
+                if text is None:
+                    break
+                texts.append(text)
                 if time.monotonic() > deadline:
                     break
             count, title = pictures.count, pictures.title
@@ -78,9 +81,14 @@ class Vision:
         calls = sum(text.calls for text in texts)
         return Rendered(body, answered.final_url, answered.status, degraded, requests=0, calls=calls)
 
-    async def _read(self, picture: bytes, before: list[PictureText]) -> PictureText:
+    async def _read(self, picture: bytes, before: list[PictureText]) -> PictureText | None:
+        """None: the day's calls ended, and the pages before this one are what counts."""
         try:
             return await self._reader.read(picture)
+        except LimitReached:
+            if not before:
+                raise
+            return None
         except FetchError as error:
             error.calls += sum(text.calls for text in before)
             raise
@@ -98,7 +106,7 @@ def _why_not_read(body: bytes) -> str:
 
 def _lost(texts: list[PictureText], count: int) -> str:
     unread = count - len(texts)
-    cut = f"only {len(texts)} of {count} pages were read (at most {MOST_PAGES} are)" if unread > 0 else ""
+    cut = f"only {len(texts)} of {count} pages were read" if unread > 0 else ""
     return "; ".join(dict.fromkeys(filter(None, [cut, *(text.degraded for text in texts)])))
 
 
