@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 NAME: Final = "plain_http"
 
+_MOST_OF_A_TYPE: Final = 100
+"""Characters of a Content-Type that are passed on."""
 _REFUSALS: Final = frozenset({403, 429})
 
 
@@ -116,9 +118,14 @@ class PlainHttp:
         if kind is BodyKind.PDF:
             return self._settings.max_pdf_bytes
         if kind not in DOCUMENT_KINDS:
-            message = f"this is {content_type or kind.value}, no page"
-            raise NotADocument(message)
+            raise NotADocument(_why_no_page(content_type, kind))
         return self._settings.max_html_bytes
+
+
+def _why_no_page(content_type: str, kind: BodyKind) -> str:
+    if "pdf" in content_type.lower():
+        return "it is called a PDF, and does not begin like one"
+    return f"this is {content_type[:_MOST_OF_A_TYPE] or kind.value}, no page"
 
 
 def _is_asked_twice(first: TierResult, request: PageRequest) -> bool:
