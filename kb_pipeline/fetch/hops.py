@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kb_pipeline.core.urls import host_of, same_site
 from kb_pipeline.errors import RedirectRefused
 from kb_pipeline.fetch.answers import Answer
+from kb_pipeline.fetch.response import shown
 from kb_pipeline.fetch.robots_gate import Access
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Hops:
             raise HopRefused(Answer.OFF_SITE, message)
         verdict = await self._gate.verdict(target)
         if verdict.access is Access.FORBIDDEN:
-            message = f"redirects to {target}, which robots.txt does not allow"
+            message = f"redirects to {shown(target)}, which robots.txt does not allow"
             raise HopRefused(Answer.ROBOTS_FORBIDS, message)
         if verdict.access is Access.UNAVAILABLE:
             raise HopRefused(Answer.ROBOTS_UNAVAILABLE, verdict.reason)

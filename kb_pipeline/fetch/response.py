@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 """Statuses that a Location goes with."""
+_MOST_SHOWN: Final = 300
 _MOST_HEADERS: Final = 256
 _MOST_HEADER_BYTES: Final = 128 * 1024
 
@@ -83,6 +84,11 @@ def redirect_target(response: Response) -> str | None:
     location = next((value for name, value in response.header_list if name == "location"), None)
     target = None if location is None else resolve(response.final_url, _octets(location))
     return None if target is None else without_fragment(target)
+
+
+def shown(url: str) -> str:
+    """An address for a sentence: a stranger's may have a hundred thousand characters."""
+    return url if len(url) <= _MOST_SHOWN else f"{url[:_MOST_SHOWN]}…"
 
 
 def _octets(location: str) -> str:

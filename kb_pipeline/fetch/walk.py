@@ -15,7 +15,7 @@ from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import ConnectionBroken, GuardRefused, HostnameMismatch, TimedOut, TooManyRedirects
 from kb_pipeline.fetch.content_coding import Body
 from kb_pipeline.fetch.cookies import ChainCookies
-from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target
+from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target, shown
 from kb_pipeline.fetch.sent import Sent, same_origin
 from kb_pipeline.fetch.transport import wire_headers
 
@@ -119,7 +119,7 @@ class Walk:
         """Refuse an eleventh hop, and an address seen before unless a cookie was set meanwhile."""
         visit = (without_fragment(onward), len(self.cookies))
         if visit in self.seen:
-            message = f"the redirects run in a loop at {onward}"
+            message = f"the redirects run in a loop at {shown(onward)}"
             raise TooManyRedirects(message)
         if len(self.redirects) >= self.asked.get.max_redirects:
             message = f"more than {self.asked.get.max_redirects} redirects"

@@ -194,6 +194,8 @@ def test_the_limit_of_a_file_is_that_of_its_kind(size):
 
 def test_a_reason_holds_little_of_what_a_stranger_sent():
     noise = Raw(b"HTTP/1.1 " + b"\xff<script>" * 2000 + b"\r\n\r\n")
-    with LoopbackSite({"/": noise, "/l": redirect("http://10.0.0.1/" + "a" * 9_000)}) as site:
-        for path in ("/", "/l"):
+    away, loop = redirect("http://10.0.0.1/" + "a" * 9_000), redirect("/?" + "a" * 9_000)
+    with LoopbackSite({"/": noise, "/away": away}) as site:
+        site.pages["/?" + "a" * 9_000] = loop
+        for path in ("/", "/away", "/?" + "a" * 9_000):
             assert len(ask(site, path).best.why) < 400

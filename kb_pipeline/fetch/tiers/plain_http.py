@@ -17,6 +17,7 @@ from kb_pipeline.fetch.answers import Answer, TierResult
 from kb_pipeline.fetch.failures import failed
 from kb_pipeline.fetch.hops import HopRefused
 from kb_pipeline.fetch.reading import DOCUMENT_KINDS, read_response
+from kb_pipeline.fetch.response import shown
 from kb_pipeline.fetch.retry_after import retry_after_seconds
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class PlainHttp:
 
     async def _hop(self, request: PageRequest, source: str, target: str) -> None:
         if request.original is not None and page_id(url_key(target)) == request.original:
-            message = f"redirects to {target}"
+            message = f"redirects to {shown(target)}"
             raise HopRefused(Answer.SAME_REDIRECT, message)
         if self._on_redirect is not None:
             await self._on_redirect(source, target)
