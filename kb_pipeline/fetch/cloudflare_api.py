@@ -132,6 +132,7 @@ class CloudflareApi:
         if refusal.is_fault:
             service.failed(refusal.error)
             return
+        service.answered()
         silence = self._seconds_of_today() if refusal.silence == UNTIL_TOMORROW else refusal.silence
         if refusal.try_again:
             silence = min(wait, _LONGEST_SILENCE)

@@ -9,14 +9,16 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from kb_pipeline.errors import BodyUndecodable, TierUnavailable
 from kb_pipeline.fetch.pictures import why_no_pictures
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Coroutine
     from types import TracebackType
+
+T = TypeVar("T")
 
 MOST_PAGES: Final = 20
 LONGEST_SIDE: Final = 2000
@@ -35,10 +37,13 @@ def why_no_pdfs() -> str:
 
 
 class PdfPictures:
-    """`async with PdfPictures(body) as pictures:` then `pictures.pages()`. `count` and `title` are the document's."""
+    """`async with PdfPictures(body) as pictures:` then `pictures.pages()`. `count` and `title` are the document's.
+    `seconds` is the most that one page may take, `child` the program that draws."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, *, seconds: float = PAGE_SECONDS, child: Path = _CHILD) -> None:
         self._body = body
+        self._seconds = seconds
+        self._program = child
         self.count = 0
         self.title = ""
 
@@ -46,16 +51,16 @@ class PdfPictures:
         """Start the process and open the document. Raises TierUnavailable, and BodyUndecodable for a broken one."""
         if why := why_no_pdfs():
             raise TierUnavailable(why)
-        arguments = [sys.executable, "-I", str(_CHILD), str(MOST_PAGES), str(LONGEST_SIDE)]
+        arguments = [sys.executable, "-I", str(self._program), str(MOST_PAGES), str(LONGEST_SIDE)]
         pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         self._child = await asyncio.create_subprocess_exec(*arguments, stdin=pipe, stdout=pipe, stderr=nowhere, env={})
         try:
-            await self._hand_over()
-            head = json.loads(await self._message())
+            await self._in_time(self._hand_over())
+            head = json.loads(await self._in_time(self._message()))
+            self.count, self.title = int(head["pages"]), str(head["title"])
         except BaseException:
             await self._end()
             raise
-        self.count, self.title = int(head["pages"]), str(head["title"])
         return self
 
     async def __aexit__(
@@ -66,7 +71,7 @@ class PdfPictures:
     async def pages(self) -> AsyncGenerator[bytes, None]:
         """PNGs of the first pages, in order."""
         for _ in range(min(self.count, MOST_PAGES)):
-            yield await self._message()
+            yield await self._in_time(self._message())
 
     async def _hand_over(self) -> None:
         stdin = self._child.stdin
@@ -81,19 +86,22 @@ class PdfPictures:
         stdout = self._child.stdout
         if stdout is None:
             raise AssertionError
+        size = int.from_bytes(await stdout.readexactly(4), "big")
+        if size > _MOST_BYTES:
+            message = "a page of the PDF is too large to draw"
+            raise BodyUndecodable(message)
+        return await stdout.readexactly(size)
+
+    async def _in_time(self, step: Coroutine[None, None, T]) -> T:
         try:
-            async with asyncio.timeout(PAGE_SECONDS):
-                size = int.from_bytes(await stdout.readexactly(4), "big")
-                if size <= _MOST_BYTES:
-                    return await stdout.readexactly(size)
+            async with asyncio.timeout(self._seconds):
+                return await step
         except TimeoutError:
-            message = f"a page of the PDF took more than {PAGE_SECONDS:g} s to draw"
+            message = f"a page of the PDF took more than {self._seconds:g} s to draw"
             raise BodyUndecodable(message) from None
         except asyncio.IncompleteReadError:
             message = "the PDF's pages cannot be drawn"
             raise BodyUndecodable(message) from None
-        message = "a page of the PDF is too large to draw"
-        raise BodyUndecodable(message)
 
     async def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

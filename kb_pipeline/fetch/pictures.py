@@ -64,7 +64,7 @@ def written_stretches(image: Image, gap: int, margin: int) -> list[tuple[int, in
     there are more than `gap` together. Each has `margin` pixels around it, as far as the picture goes."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
-    shades = np.asarray(image.convert("L"), dtype=np.int16)
+    shades = np.asarray(image.convert("L"))
     busy = np.flatnonzero(np.ptp(shades, axis=1) > _SHADES_OF_PLAIN)
     if not len(busy):
         return []
@@ -95,8 +95,10 @@ def bands_between_lines(image: Image, height: int, search: int) -> Iterator[Imag
     lines of text, wherever there is such a row."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
-    shades = np.asarray(image.convert("L"), dtype=np.int16)
-    unrest = np.abs(np.diff(shades, axis=1)).sum(axis=1)
+    shades = np.asarray(image.convert("L"))
+    # Piece by piece: differences need twice the room of the picture.
+    pieces = (shades[start : start + height].astype(np.int16) for start in range(0, image.height, height))
+    unrest = np.concatenate([np.abs(np.diff(piece, axis=1)).sum(axis=1) for piece in pieces])
     top = 0
     while image.height - top > height:
         window = unrest[top + height - search : top + height]

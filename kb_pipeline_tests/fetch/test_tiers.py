@@ -363,6 +363,28 @@ def test_a_pdf_that_cannot_be_drawn_ends_the_process_that_draws_and_nothing_else
     assert drawn_pages[0].startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import time; time.sleep(600)",
+        "import os; os.abort()",
+        "import sys; sys.stdout.buffer.write(b'\\xff' * 4); sys.stdout.flush(); import time; time.sleep(600)",
+        "import sys; sys.stdout.buffer.write(b'\\0\\0\\0\\x09{\"pages\"'); sys.stdout.flush()",
+    ],
+)
+def test_whatever_a_pdf_does_to_the_process_that_draws_it_no_process_is_left(program, tmp_path):
+    child = tmp_path / "child.py"
+    child.write_text(program)
+    pictures = PdfPictures(b"%PDF-" + b"x" * 300_000, seconds=1.0, child=child)
+
+    async def draw():
+        with pytest.raises(BodyUndecodable):
+            await pictures.__aenter__()
+
+    asyncio.run(draw())
+    assert pictures._child.returncode is not None
+
+
 def workshop(settings, stack):
     return Workshop(HttpClient(settings), settings, stack, OwnBudget())
 
