@@ -20,7 +20,7 @@ from kb_pipeline.errors import (
     TimedOut,
 )
 from kb_pipeline.fetch.certificates import Certificates
-from kb_pipeline.fetch.guard import Guard
+from kb_pipeline.fetch.guard import Guard, PinnedBackend
 from kb_pipeline.fetch.proxies import ProxyDialler
 from kb_pipeline.fetch.proxy_address import Proxy
 from kb_pipeline.fetch.response import ByteLimit, Head, Response
@@ -80,6 +80,12 @@ class HttpClient:
         by_proxy_alone = self._by_proxy if settings.proxy_mode in {"proxy", "direct"} else None
         self._first = by_proxy_alone or self._transport()
         self._certificates = Certificates(self._first.backend, self._ssl_context, settings.connect_timeout_seconds)
+
+    @property
+    def backend(self) -> PinnedBackend:
+        """What opens the connections: to addresses that the guard has checked, by the operator's proxy where all
+        requests go by it."""
+        return self._first.backend
 
     def _transport(self, dialler: ProxyDialler | None = None) -> GuardedTransport:
         connections = max(64, self._settings.host_connections)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TOO_MUCH: Final = 2
-"""Times a browser's allowed memory at which it is ended under a page."""
 _LOOK_EVERY: Final = 1.0
 
 
@@ -33,7 +31,7 @@ async def unless_alarmed(
     job: Coroutine[object, object, T], page: Page, navigation: Navigation, browser: Browser, max_mb: int
 ) -> T:
     """Do the job. Raises what it raises; what a hop was refused for, as soon as it is; TierUnavailable when the page
-    crashes, BodyTooLarge when it takes more than twice `max_mb` MB, BrowserLost."""
+    crashes, BodyTooLarge when the browser grows by more than `max_mb` MB under it, BrowserLost."""
     crashed, gone = asyncio.Event(), asyncio.Event()
     page.on("crash", lambda _: crashed.set())
     browser.driven.on("disconnected", lambda _: gone.set())
@@ -42,7 +40,7 @@ async def unless_alarmed(
         asyncio.ensure_future(navigation.refused_hop()),
         asyncio.ensure_future(_crash(crashed, browser)),
         asyncio.ensure_future(_gone(gone)),
-        asyncio.ensure_future(_memory(browser, TOO_MUCH * max_mb)),
+        asyncio.ensure_future(_memory(browser, max_mb)),
     ]
     try:
         await asyncio.wait({working, *alarms}, return_when=asyncio.FIRST_COMPLETED)
@@ -51,17 +49,19 @@ async def unless_alarmed(
                 alarm.result()
         return await working
     except PlaywrightError as error:
-        raise _meaning(error, browser) from error
+        raise meaning(error, browser) from error
     finally:
         for task in (working, *alarms):
             task.cancel()
         await asyncio.gather(working, *alarms, return_exceptions=True)
 
 
-def _meaning(error: PlaywrightError, browser: Browser) -> Exception:
+def meaning(error: PlaywrightError, browser: Browser) -> Exception:
+    """What a driver's error says about the page, or its browser."""
     if "crash" in str(error).lower():
         return _crash_error(browser)
-    if not browser.driven.is_connected():
+    if not browser.driven.is_connected() or "has been closed" in str(error):
+        browser.broken = browser.broken or "it went away"
         return BrowserLost(str(error))
     return TierUnavailable(f"Chromium failed on the page ({str(error).partition(chr(10))[0][:200]})")
 
@@ -82,10 +82,11 @@ async def _gone(gone: asyncio.Event) -> NoReturn:
 
 
 async def _memory(browser: Browser, most: int) -> NoReturn:
-    while True:
+    before = await browser.memory_mb()
+    grown = 0
+    while grown <= most:
         await asyncio.sleep(_LOOK_EVERY)
-        memory = await browser.memory_mb()
-        if memory > most:
-            browser.broken = f"a page took {memory} MB"
-            message = f"the page takes {memory} MB of memory to render, and {most} are allowed"
-            raise BodyTooLarge(message)
+        grown = await browser.memory_mb() - before
+    browser.broken = f"a page took {grown} MB"
+    message = f"the page takes {grown} MB of memory to render, and {most} are allowed"
+    raise BodyTooLarge(message)

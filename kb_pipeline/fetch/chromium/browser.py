@@ -87,9 +87,10 @@ async def start_browser(playwright: Playwright, chromium: str, folder: Path, loc
 
 
 def _words(error: Exception) -> str:
-    """What Chromium wrote before it gave up: the last line that says something."""
+    """What Chromium wrote before it gave up: what was fatal, else its last line."""
     lines = [line.partition("[err]")[2].strip() for line in str(error).splitlines() if "[err]" in line]
-    return (lines[-1] if lines else str(error).partition("\n")[0])[:300]
+    fatal = [line for line in lines if ":FATAL:" in line]
+    return (fatal or lines or [str(error).partition("\n")[0]])[-1][:300]
 
 
 def _tree_mb(pid: int) -> int:

@@ -13,6 +13,8 @@ from typing import IO, Final
 
 PREFIX: Final = "kb-browsers-"
 LOCK: Final = "alive"
+_SHORT_ROOT: Final = Path("/tmp")  # noqa: S108 - what is made in it has a name that nobody can guess
+_LONGEST_ROOT: Final = 36
 _YOUNG_SECONDS: Final = 60.0
 """A folder of this age may not be locked yet."""
 
@@ -21,7 +23,7 @@ class RunFolder:
     """The folder of a run, with the lock by which browsers' keepers know that the run lives."""
 
     def __init__(self, root: Path | None = None) -> None:
-        root = root or Path(tempfile.gettempdir())
+        root = root or temporary_root()
         sweep(root)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
         self.lock = self.path / LOCK
@@ -40,6 +42,13 @@ class RunFolder:
         """Let the lock go, and remove everything."""
         self._held.close()
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def temporary_root() -> Path:
+    """Where folders are made: as everybody's temporary files, unless that is too deep for Chromium, which makes a
+    socket in its own and ends when the socket's path is longer than sockets may have (unix(7): 108 bytes)."""
+    root = Path(tempfile.gettempdir())
+    return _SHORT_ROOT if len(os.fsencode(root)) > _LONGEST_ROOT and os.access(_SHORT_ROOT, os.W_OK) else root
 
 
 def sweep(root: Path) -> None:

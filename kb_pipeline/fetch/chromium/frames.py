@@ -23,11 +23,13 @@ DEEPEST: Final = 4
 _FRAME_SECONDS: Final = 3.0
 """For one frame to answer: its page may be busy, or not have come."""
 _TEXT_MS: Final = 1000
-_LINKS_OUT: Final = re.compile(
+_LEFT_OUT: Final = re.compile(
     r"google_ads_|\baswift_|\bgoogle_esf\b|3rd party ad|\badvert|re?captcha|\bturnstile\b", re.IGNORECASE
 )
 """What frames call themselves that are advertisement, or ask whether somebody is human."""
 _TEXT: Final = re.compile(r">[^<]*[^\s<][^<]*<")
+_GOING: Final = ("navigat", "context was destroyed", "detached", "closed", "crash")
+"""Words of the driver for a document that is no longer there. Else it was the document's scripts that failed ours."""
 
 
 @dataclass(slots=True)
@@ -37,9 +39,17 @@ class Document:
     html: str
     content_type: str
     """As the browser took it: of the header, or what the body looked like."""
-    title: str = ""
     lacking: list[str] = field(default_factory=list)
     """What could not be had, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A frame that a visitor sees, as the element says that it is in."""
+
+    frame: Frame
+    title: str
+    source: str
 
 
 class FrameReader:
@@ -55,74 +65,83 @@ class FrameReader:
         self._lacking: list[str] = []
 
     async def read(self, main: Frame) -> Document:
-        """The whole page. Raises BodyTooLarge, PlaywrightError when the main document cannot be read."""
-        marked = await self._mark_children(main, 0)
-        found = await self._serialise(main, body_only=False)
+        """The whole page. Raises BodyTooLarge, PlaywrightError when the document went away meanwhile."""
+        children = await self._children(main, 0)
+        try:
+            found = await self._serialise(main, body_only=False)
+        except PlaywrightError as error:
+            if is_going(error):
+                raise
+            title, words = html.escape(await main.title()), await self._words_of(main, "the page")
+            found = {"html": f"<title>{title}</title>{words}", "type": "", "tooLarge": False}
         if found["tooLarge"]:
             message = f"the rendered page has more than {self._most:,} characters"
             raise BodyTooLarge(message)
-        written = await self._with_children(found["html"], marked, 0)
-        return Document(f"<!DOCTYPE html>{written}", found["type"], found["title"], self._lacking)
+        written = await self._with_children(found["html"], children, 0)
+        return Document(f"<!DOCTYPE html>{written}", found["type"], self._lacking)
 
-    async def _with_children(self, written: str, marked: dict[str, tuple[Frame, str]], depth: int) -> str:
-        for token, (child, title) in marked.items():
-            mark = f"<!--{self._mark}{token}-->"
-            part = await self._section(child, title, depth + 1)
+    async def _with_children(self, written: str, children: list[_Child], depth: int) -> str:
+        for number, child in enumerate(children):
+            mark = f"<!--{self._mark}{number}-->"
+            part = await self._section(child, depth + 1)
             # A frame in a place that is not written, a part that the page hides from scripts say, goes to the end.
             written = written.replace(mark, part, 1) if mark in written else written + part
         return written
 
-    async def _mark_children(self, frame: Frame, depth: int) -> dict[str, tuple[Frame, str]]:
-        """The frames directly in a document that a visitor sees, each marked in it with a token."""
-        marked: dict[str, tuple[Frame, str]] = {}
+    async def _children(self, frame: Frame, depth: int) -> list[_Child]:
+        """The frames directly in a document that a visitor sees, each marked in it with its number."""
+        children: list[_Child] = []
         if depth >= self._deepest:
-            return marked
-        for child in frame.child_frames:
+            return children
+        for below in frame.child_frames:
             if self._frames_left <= 0:
                 self._lack(f"only {MOST_FRAMES} frames were read")
                 break
-            token = str(len(marked))
-            shown = await self._shown(child, token)
-            if shown is not None:
+            child = await self._seen(below, len(children))
+            if child is not None:
                 self._frames_left -= 1
-                marked[token] = (child, shown)
-        return marked
+                children.append(child)
+        return children
 
     @staticmethod
-    async def _shown(child: Frame, token: str) -> str | None:
-        """The title that the frame's element gives it; None when nobody sees it, or nobody is to read it."""
+    async def _seen(frame: Frame, number: int) -> _Child | None:
+        """The frame with what its element says; None when nobody sees it, or nobody is to read it."""
         try:
             async with asyncio.timeout(_FRAME_SECONDS):
-                element = await child.frame_element()
-                about: dict[str, Any] = await element.evaluate(MARK_FRAME, token)
+                element = await frame.frame_element()
+                about: dict[str, Any] = await element.evaluate(MARK_FRAME, str(number))
         except (PlaywrightError, TimeoutError):
             return None  # it was removed, or its parent is busy: then that is not read either
-        return about["title"] if about["seen"] and not _LINKS_OUT.search(about["said"]) else None
+        if not about["seen"] or _LEFT_OUT.search(about["said"]):
+            return None
+        return _Child(frame, about["title"], about["source"])
 
-    async def _section(self, frame: Frame, title: str, depth: int) -> str:
-        address = frame.url
+    async def _section(self, child: _Child, depth: int) -> str:
+        frame, title = child.frame, child.title
+        if not is_http(frame.url) and is_http(child.source):
+            self._lack(f"a frame did not come ({_shown(child.source)})")
+            return ""
         try:
             async with asyncio.timeout(_FRAME_SECONDS):
-                marked = await self._mark_children(frame, depth)
+                children = await self._children(frame, depth)
                 found = await self._serialise(frame, body_only=True)
             if found["tooLarge"]:
-                self._lack(f"a frame is too large ({_shown_address(address)})")
+                self._lack(f"a frame is too large ({_shown(child.source)})")
                 return ""
             title, written = found["title"].strip() or title, found["html"]
         except (PlaywrightError, TimeoutError):
-            marked, written = {}, await self._words_of(frame)
-        written = await self._with_children(written, marked, depth)
-        return _written_section(address, title, written) if _TEXT.search(f">{written}<") else ""
+            children, written = [], await self._words_of(frame, f"a frame ({_shown(child.source)})")
+        written = await self._with_children(written, children, depth)
+        return _written_section(frame.url, title, written) if _TEXT.search(f">{written}<") else ""
 
-    async def _words_of(self, frame: Frame) -> str:
+    async def _words_of(self, frame: Frame, what: str) -> str:
         """The visible words, when that is all that can be had."""
-        where = _shown_address(frame.url)
         try:
             words = await frame.inner_text("body", timeout=_TEXT_MS)
         except PlaywrightError:
-            self._lack(f"a frame could not be read ({where})")
+            self._lack(f"{what} could not be read")
             return ""
-        self._lack(f"only the visible words of a frame could be had ({where})")
+        self._lack(f"only the visible words of {what} could be had")
         paragraphs = [line.strip() for line in words[: self._left].splitlines()]
         self._left -= len(words)
         return "".join(f"<p>{html.escape(line)}</p>" for line in paragraphs if line)
@@ -138,6 +157,11 @@ class FrameReader:
             self._lacking.append(words)
 
 
+def is_going(error: PlaywrightError) -> bool:
+    """Whether a document could not be asked because it was just being left."""
+    return any(word in str(error) for word in _GOING)
+
+
 def _written_section(address: str, title: str, written: str) -> str:
     heading = f"<h2>{html.escape(title)}</h2>" if title else ""
     if not is_http(address):
@@ -146,5 +170,5 @@ def _written_section(address: str, title: str, written: str) -> str:
     return f'<section data-frame-src="{link}">{heading}<p><a href="{link}">{link}</a></p>{written}</section>'
 
 
-def _shown_address(address: str) -> str:
+def _shown(address: str) -> str:
     return address.partition("?")[0][:200] or "without an address"

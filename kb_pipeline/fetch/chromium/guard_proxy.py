@@ -33,6 +33,7 @@ FAILED: Final = "x-kb-not-reached"
 
 _MAX_HEAD_BYTES: Final = 64 * 1024
 _PIECE: Final = 64 * 1024
+_MOST_CONNECTIONS: Final = 2048
 _HEAD_SECONDS: Final = 15.0
 """For a request's head to arrive: the browser is on this machine."""
 _HOP_BY_HOP: Final = frozenset(
@@ -73,8 +74,9 @@ class GuardProxy:
         self._idle_seconds = idle_seconds
         self._pages: dict[str, PageTraffic] = {}
         self._server: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[None]] = set()
         self._pool = httpcore.AsyncConnectionPool(
-            max_connections=256, max_keepalive_connections=32, keepalive_expiry=5.0, network_backend=backend
+            max_connections=None, max_keepalive_connections=32, keepalive_expiry=5.0, network_backend=backend
         )
 
     @property
@@ -91,8 +93,9 @@ class GuardProxy:
         """End every connection."""
         if self._server is not None:
             self._server.close()
-        for page in self._pages.values():
-            page.drop()
+        for connection in self._serving:
+            connection.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
         await self._pool.aclose()
 
     @contextlib.asynccontextmanager
@@ -106,9 +109,13 @@ class GuardProxy:
             traffic.drop()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = _Client(reader, writer)
         task = asyncio.current_task()
         assert task is not None
+        if len(self._serving) >= _MOST_CONNECTIONS:
+            writer.close()
+            return
+        self._serving.add(task)
+        client = _Client(reader, writer)
         page: PageTraffic | None = None
         try:
             while (request := await client.next_request()) is not None:
@@ -129,6 +136,7 @@ class GuardProxy:
             if page is None or not page.closed:
                 raise
         finally:
+            self._serving.discard(task)
             if page is not None:
                 page.connections.discard(task)
             writer.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from playwright.async_api import Error as PlaywrightError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+_STOP_SECONDS: Final = 10.0
+
 
 class BrowserPool:
     """Lends browsers, one borrower each. Nothing is started before the first is asked for."""
@@ -37,6 +39,7 @@ class BrowserPool:
         self._all: set[Browser] = set()
         self._folder: RunFolder | None = None
         self._playwright: Playwright | None = None
+        self._drivers: list[Playwright] = []
         self._closed = False
 
     @contextlib.asynccontextmanager
@@ -58,7 +61,7 @@ class BrowserPool:
         """End every browser, and the driver. Never raises."""
         self._closed = True
         await asyncio.gather(*(self._end(browser) for browser in list(self._all)))
-        await self._stop_driver()
+        await asyncio.gather(*(_stop(driver) for driver in self._drivers))
         if self._folder is not None:
             await asyncio.to_thread(self._folder.remove)
             self._folder = None
@@ -82,8 +85,7 @@ class BrowserPool:
         try:
             browser = await self._launch(self._folder)
         except TierUnavailable:
-            # The driver may be what is broken.
-            await self._stop_driver()
+            self._playwright = None  # the driver may be what is broken
             browser = await self._launch(self._folder)
         self._all.add(browser)
         log.debug("browser.started", version=browser.driven.version, keeper=browser.keeper)
@@ -93,6 +95,7 @@ class BrowserPool:
         if self._playwright is None:
             try:
                 self._playwright = await async_playwright().start()
+                self._drivers.append(self._playwright)
             except (PlaywrightError, OSError) as error:
                 message = f"Playwright could not be started ({str(error).partition(chr(10))[0]})"
                 raise TierUnavailable(message) from error
@@ -117,10 +120,9 @@ class BrowserPool:
             self._all.discard(browser)
             await browser.end()
 
-    async def _stop_driver(self) -> None:
-        """Only when no browser is left: the driver ends those that it knows."""
-        playwright, self._playwright = self._playwright, None
-        if playwright is not None and not self._all:
-            with contextlib.suppress(TimeoutError, PlaywrightError, OSError):
-                async with asyncio.timeout(10):
-                    await playwright.stop()
+
+async def _stop(driver: Playwright) -> None:
+    """The browsers that it knows end with it."""
+    with contextlib.suppress(TimeoutError, PlaywrightError, OSError):
+        async with asyncio.timeout(_STOP_SECONDS):
+            await driver.stop()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from playwright.async_api import Error as PlaywrightError
 
 from kb_pipeline.errors import BodyTooLarge, NotADocument
-from kb_pipeline.fetch.chromium.frames import DEEPEST, Document, FrameReader
+from kb_pipeline.fetch.chromium.frames import DEEPEST, Document, FrameReader, is_going
 from kb_pipeline.fetch.rendering import Rendered
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ async def _document(visit: Visit, session: CDPSession, most: int) -> Document:
             visit.lacking.append("its scripts were stopped")
             await session.send("Runtime.terminateExecution")
         except PlaywrightError as error:
-            if "navigat" not in str(error) and "context was destroyed" not in str(error):
+            if not is_going(error):
                 raise
             visit.navigation.check()
             await visit.page.wait_for_load_state("domcontentloaded", timeout=_BUSY_SECONDS * 1000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,37 +16,29 @@ from kb_pipeline.errors import TierUnavailable, TimedOut
 from kb_pipeline.fetch.answers import Answer
 from kb_pipeline.fetch.chromium.finding import chromium_path, why_unavailable
 from kb_pipeline.fetch.chromium.guard_proxy import GuardProxy
-from kb_pipeline.fetch.chromium.traffic import PageTraffic
-from kb_pipeline.fetch.guard import PinnedBackend
 from kb_pipeline.fetch.hops import HopRefused
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-
-    from playwright.async_api import CDPSession
+    from collections.abc import AsyncIterator, Mapping
 
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.browser import Browser
+    from kb_pipeline.fetch.chromium.page_job import Read, Surroundings
     from kb_pipeline.fetch.chromium.pool import BrowserPool
-    from kb_pipeline.fetch.chromium.visit import Visit
-    from kb_pipeline.fetch.chromium.waiting import Patience
     from kb_pipeline.fetch.client import Turn
     from kb_pipeline.fetch.rendering import Rendered
     from kb_pipeline.fetch.tiers import Workshop
 
-    Read = Callable[[Visit, CDPSession], Awaitable[Rendered]]
-
 log = structlog.get_logger(__name__)
 
-_LOAD_SHARE: Final = 0.65
-"""Of a page's time that goes to loading it; the rest is for reading it."""
 _TRIES: Final = 2
 
 
 class ChromiumRenderer:
     """Implements fetch.rendering.Renderer. Close it; nothing is started before the first page.
 
-    Of the workshop it uses the guard, `on_redirect` for where a page may lead, and `turns` for when it may be asked.
+    Of the workshop it uses the client's guard and dialler, `on_redirect` for where a page may lead, and `turns` for
+    when it may be asked for.
     """
 
     def __init__(self, workshop: Workshop) -> None:
@@ -58,7 +49,7 @@ class ChromiumRenderer:
         self._turns = workshop.turns
         self._proxy = GuardProxy(
             self._guard,
-            PinnedBackend(self._guard),
+            workshop.client.backend,
             connect_seconds=settings.connect_timeout_seconds,
             idle_seconds=settings.read_timeout_seconds,
         )
@@ -67,12 +58,14 @@ class ChromiumRenderer:
 
     async def content(self, request: PageRequest) -> Rendered:
         """The rendered HTML, frames within. Raises FetchError."""
+        await self._opened()
         from kb_pipeline.fetch.chromium.reading import read_html  # noqa: PLC0415 - needs the extra `browser`
 
         return await self._render(request, partial(read_html, max_bytes=self._settings.max_html_bytes))
 
     async def screenshot(self, request: PageRequest) -> Rendered:
         """The whole page as a PNG, or a JPEG when that would be too large. Raises FetchError."""
+        await self._opened()
         from kb_pipeline.fetch.chromium.reading import take_picture  # noqa: PLC0415 - as above
 
         return await self._render(request, lambda visit, _: take_picture(visit))
@@ -112,49 +105,23 @@ class ChromiumRenderer:
 
     async def _on(self, browser: Browser, request: PageRequest, read: Read) -> Rendered:
         """Render with one browser, within the page's whole time; waiting for a turn at the host is not part of it."""
+        from kb_pipeline.fetch.chromium.page_job import Turning, render_page  # noqa: PLC0415 - as above
+
         async with contextlib.AsyncExitStack() as turn_taken:
             turn = await turn_taken.enter_async_context(self._turn(request.url))
             seconds = self._settings.render_timeout_seconds
             try:
                 async with asyncio.timeout(seconds):
-                    return await self._visit(browser, request, read, turn, turn_taken.aclose)
+                    among, turning = self._surroundings(request), Turning(turn, turn_taken.aclose)
+                    return await render_page(browser, request, read, among, turning)
             except TimeoutError as error:
                 message = f"the page could not be rendered and read within {seconds:g} s"
                 raise TimedOut(message) from error
 
-    async def _visit(
-        self, browser: Browser, request: PageRequest, read: Read, turn: Turn, end_turn: Callable[[], Awaitable[None]]
-    ) -> Rendered:
-        from kb_pipeline.fetch.chromium.alarms import unless_alarmed  # noqa: PLC0415 - as above
-        from kb_pipeline.fetch.chromium.context import blank_page  # noqa: PLC0415
-        from kb_pipeline.fetch.chromium.navigation import Navigation  # noqa: PLC0415
-        from kb_pipeline.fetch.chromium.visit import Visit  # noqa: PLC0415
+    def _surroundings(self, request: PageRequest) -> Surroundings:
+        from kb_pipeline.fetch.chromium.page_job import Surroundings  # noqa: PLC0415 - as above
 
-        check_hop = partial(self._check_hop, request)
-        async with (
-            self._proxy.page(PageTraffic()) as traffic,
-            blank_page(browser, request, traffic, self._proxy.address, self._settings) as page,
-        ):
-            session = await page.context.new_cdp_session(page)
-            navigation = Navigation(page, session, check_hop, request.policy.headers)
-            visit = Visit(page, request, navigation, traffic, self._guard, check_hop, self._patience(request))
-
-            async def job() -> Rendered:
-                await navigation.watch(request.url)
-                await visit.open(turn, end_turn)
-                return await read(visit, session)
-
-            try:
-                return await unless_alarmed(job(), page, navigation, browser, self._settings.browser_max_mb)
-            finally:
-                await navigation.aclose()
-
-    def _patience(self, request: PageRequest) -> Patience:
-        from kb_pipeline.fetch.chromium.waiting import Patience  # noqa: PLC0415 - as above
-
-        most = self._settings.render_timeout_seconds * _LOAD_SHARE
-        asked = request.policy.page_timeout_ms
-        return Patience(time.monotonic() + (most if asked is None else min(asked / 1000, most)))
+        return Surroundings(self._proxy, self._guard, self._settings, partial(self._check_hop, request))
 
     async def _check_hop(self, request: PageRequest, source: str, target: str) -> None:
         """Raise FetchError unless the page may lead there."""

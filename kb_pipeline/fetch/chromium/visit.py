@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.client import Turn
     from kb_pipeline.fetch.guard import Guard
 
+_LEADS_ON: Final = 302
 _NO_DOCUMENT: Final = ("image/", "video/", "audio/", "application/pdf")
 _WITHOUT_BODY: Final = frozenset({204, 205, 304})
 _NO_BODY: Final = frozenset({"ERR_HTTP_RESPONSE_CODE_FAILURE", "ERR_EMPTY_RESPONSE"})
@@ -53,11 +54,10 @@ class Visit:
         going = asyncio.ensure_future(self._go())
         answered = asyncio.ensure_future(self.navigation.answered.wait())
         try:
-            await asyncio.wait({going, answered}, return_when=asyncio.FIRST_COMPLETED)
-            if self.navigation.answered.is_set() and not self._is_of_proxy():
-                turn.answered(self.navigation.status or 302, self.navigation.headers, time.monotonic() - started)
-            else:
-                turn.failed()
+            try:
+                await asyncio.wait({going, answered}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                self._tell(turn, time.monotonic() - started)
             await end_turn()
             await going
         finally:
@@ -67,6 +67,12 @@ class Visit:
         self._check_document()
         if not self.is_empty:
             self.lacking += await wait_until_ready(self.page, self.navigation, self.request.policy, self.patience)
+
+    def _tell(self, turn: Turn, seconds: float) -> None:
+        if self.navigation.answered.is_set() and not self._is_of_proxy():
+            turn.answered(self.navigation.status or _LEADS_ON, self.navigation.headers, seconds)
+        else:
+            turn.failed()
 
     async def _go(self) -> None:
         try:

@@ -37,7 +37,7 @@ def test_what_a_script_writes_is_read(site, renders):
     assert "<title>New &amp; better</title>" in html
     assert "<h1>Écrit</h1><p>par un script &lt;</p>" in html
     assert (rendered.status, rendered.final_url, rendered.degraded) == (200, site.url("/"), "")
-    assert rendered.wire_bytes > 200
+    assert rendered.wire_bytes > 100
 
 
 def test_what_a_script_fetches_is_read(site, renders):
@@ -88,9 +88,22 @@ def test_a_frame_that_does_not_come_is_said_and_the_rest_is_read(site, renders):
     site.pages["/"] = "<p>top<iframe src=/never></iframe><iframe src=/there></iframe>"
     site.pages["/never"] = Stall()
     site.pages["/there"] = "<p>there"
-    html = renders.html(site.url("/"), page_timeout_ms=2500)
-    assert "top" in html
-    assert "there" in html
+    rendered = renders.content(site.url("/"), page_timeout_ms=2500)
+    assert b"top" in rendered.body
+    assert b"there" in rendered.body
+    assert rendered.degraded == f"a frame did not come ({site.url('/never')})"
+
+
+def test_the_visible_words_are_a_last_resort_and_said_to_be_that(site, renders):
+    spoilt = "<script>window.Set = window.RegExp = () => { throw new Error('no') }</script>"
+    site.pages["/"] = "<p>top<iframe src=/spoilt></iframe>"
+    site.pages["/spoilt"] = f"<p>some &amp; <b>words</b><p>more{spoilt}"
+    rendered = renders.content(site.url("/"))
+    assert b"<p>some &amp; words</p><p>more</p>" in rendered.body
+    assert rendered.degraded == f"only the visible words of a frame ({site.url('/spoilt')}) could be had"
+    rendered = renders.content(site.url("/spoilt"))
+    assert b"<p>some &amp; words</p>" in rendered.body
+    assert rendered.degraded == "only the visible words of the page could be had"
 
 
 def test_frames_without_an_address_are_read(site, renders):

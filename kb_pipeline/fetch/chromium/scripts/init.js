@@ -6,6 +6,7 @@
     try { Object.defineProperty(window, name, { value, configurable: true, writable: true }); } catch { /* stays */ }
   };
   put("open", () => null);
+  put("close", nothing);
   put("print", nothing);
   put("alert", nothing);
   put("confirm", () => false);
