@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core import page_signs as signs
@@ -34,6 +34,7 @@ _HEADLINES: Final = frozenset({"h1", "h2", "h3", "h4", "legend"})
 _MANY: Final = 3
 """Headings of one level from which on each of them is one topic among others."""
 _QUOTED: Final = _HEADLINES | {"button", "noscript", "title"}
+_NOTHING_YET: Final = re.compile(rf"$|{signs.WAITING.pattern}")
 _SENTENCES: Final = re.compile(r"[.!?](?:\s+|$)")
 _TITLE_PARTS: Final = re.compile("\\s+[|\u2013\u2014\u00b7\u2022-]\\s+|\\s*[|\u00bb]\\s*|:\\s+")
 
@@ -137,7 +138,8 @@ class PageFacts:
         so; None where there is none."""
         for label, control in self.controls:
             if actions.search(label):
-                asks = next((above for above in control.ancestors() if words.search(_plain(above.text()))), None)
+                around = takewhile(lambda above: above.letters <= TEXT_READ, control.ancestors())
+                asks = next((above for above in around if words.search(_plain(above.text()))), None)
                 if asks is not None:
                     return max(0, self.prose - asks.letters)
         return None
@@ -197,11 +199,12 @@ class _Content:
                 self._take_label(node.get("value"), node)
         elif tag == "button" or node.get("role") == "button":
             self.fields.add("button")
-            self._take_label(node.text(), node)
+            self._take_label(node.text() if node.letters <= MAX_HEADLINE else "", node)
         elif tag in _HEADLINES:
             self.levels.setdefault(tag, []).append(_plain(node.text())[:MAX_HEADLINE])
         if not self.mounts and (node.get("id") in signs.MOUNT_IDS or signs.MOUNT_TAGS.fullmatch(tag)):
-            self.mounts = not node.letters or bool(signs.WAITING.match(_plain(node.text())[:MAX_HEADLINE]))
+            # An application in an application, and so on for hundreds of levels, must not be read at each of them.
+            self.mounts = node.letters <= MAX_HEADLINE and bool(_NOTHING_YET.match(_plain(node.text())))
 
     def _take_label(self, label: str, node: Node) -> None:
         if len(self.controls) < MOST_CONTROLS:

@@ -187,3 +187,8 @@ def test_a_headline_made_to_be_slow_is_read_as_fast_as_any_other():
         f"<title>{word * 60}</title><h1>{word * 60}</h1>" for word in ("error ", "404 ", "sorry, ", "a-a.", "page ")
     )
     assert state(html) is not PageState.SOFT_404
+
+
+def test_elements_within_elements_are_not_read_at_each_level():
+    deep = "<div id=root role=button>" * 390 + "<p>We use cookies.</p><button>Accept</button>" + "A boat. " * 200_000
+    assert state(deep) is PageState.OK
