@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.urls import canonical
-from kb_pipeline.fetch.answers import CLEARS, PageResult, TierResult
+from kb_pipeline.fetch.answers import CLEARS, PageRequest, PageResult, TierResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.policy import FetchPolicy
 
 LASTS: Final = 300.0
@@ -82,9 +81,9 @@ class WinnerCache:
         return len(self._entries)
 
     async def fetch(self, request: PageRequest, ask: Callable[[PageRequest], Awaitable[PageResult]]) -> PageResult:
-        """The winner that is remembered, or what `ask` brings. A conditional request is always asked: its answer may
-        have no body."""
-        if request.etag or request.last_modified or request.content_hash or request.original:
+        """The winner that is remembered, or what `ask` brings. A request that says more than which page and how is
+        always asked: the answer to a conditional one may have no body."""
+        if request != PageRequest(request.url, ignore_noindex=request.ignore_noindex, policy=request.policy):
             return await ask(request)
         try:
             key = _Key(canonical(request.url), request.policy, request.ignore_noindex)

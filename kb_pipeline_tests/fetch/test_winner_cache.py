@@ -95,6 +95,7 @@ def test_what_does_not_clear_is_asked_for_again(answer):
         (get(etag='"1"'), 2),
         (get(last_modified="Mon, 01 Jan 2024 00:00:00 GMT"), 2),
         (get(content_hash="x"), 2),
+        (get(original="x"), 2),
     ],
 )
 def test_only_the_same_page_fetched_the_same_way_is_the_same(other, asked):
