@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from enum import StrEnum
 from typing import Final
@@ -40,6 +41,8 @@ _SIGNATURES: Final = (
     (b"II*\0", BodyKind.IMAGE),
     (b"MM\0*", BodyKind.IMAGE),
     (b"\0\0\1\0", BodyKind.IMAGE),
+    (b"\0\0\0\x0cJXL ", BodyKind.IMAGE),
+    (b"8BPS\0", BodyKind.IMAGE),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", BodyKind.OFFICE),
     (b"{\\rtf", BodyKind.OFFICE),
     (b"\x1f\x8b", BodyKind.ARCHIVE),
@@ -53,13 +56,20 @@ _SIGNATURES: Final = (
     (b"fLaC", BodyKind.MEDIA),
     (b"\x1a\x45\xdf\xa3", BodyKind.MEDIA),
     (b"FLV\x01", BodyKind.MEDIA),
+    (b"MThd\0", BodyKind.MEDIA),
+    (b"#!AMR", BodyKind.MEDIA),
+    (b"\0\0\1\xba", BodyKind.MEDIA),
+    (b"\0\0\1\xb3", BodyKind.MEDIA),
     (b"wOFF", BodyKind.OTHER),
     (b"wOF2", BodyKind.OTHER),
     (b"\x7fELF", BodyKind.BINARY),
+    (b"\0asm", BodyKind.BINARY),
+    (b"SQLite format 3\0", BodyKind.BINARY),
     (b"MZ", BodyKind.BINARY),
 )
 # Two or three printable letters could begin a text as well; these count only when the rest is not text.
 _WEAK_SIGNATURES: Final = frozenset({b"BM", b"MZ", b"ID3", b"BZh"})
+_IMAGE_BRANDS: Final = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"mif1", b"msf1"})
 _OFFICE_PARTS: Final = (b"[Content_Types].xml", b"word/", b"xl/", b"ppt/", b"mimetypeapplication/vnd.oasis")
 _XML_ROOT: Final = re.compile(
     r"^(?>(?><!--.*?-->)|<\?[^>]*>|<!DOCTYPE[^>\[]*>|\s)*+<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL | re.IGNORECASE
@@ -120,14 +130,14 @@ def decode_html(body: bytes, content_type: str) -> str:
 
 def kind_of(content_type: str | None, body: bytes, url: str = "") -> BodyKind:
     """What a body is. Its first bytes outrank the declared type, for servers say text/html of anything."""
-    if not body.strip(b"\0\t\n\r "):
+    if not body.removeprefix(codecs.BOM_UTF8).strip(b"\0\t\n\r "):
         return BodyKind.EMPTY
     declared = (content_type or "").partition(";")[0].strip().lower()
     if (by_signature := _by_signature(body, declared)) is not None:
         return by_signature
     head = _head_text(body, content_type or "")
     if head is None:
-        kind = _by_declaration(declared)
+        kind = _by_declaration(declared) if declared not in _UNDECLARED else BodyKind.BINARY
         return (
             kind
             if kind in {BodyKind.IMAGE, BodyKind.MEDIA, BodyKind.OFFICE, BodyKind.ARCHIVE, BodyKind.OTHER}
@@ -141,7 +151,7 @@ def kind_of(content_type: str | None, body: bytes, url: str = "") -> BodyKind:
 
 
 def _by_signature(body: bytes, declared: str) -> BodyKind | None:
-    if b"%PDF-" in body[:1024] and body.lstrip()[:1] != b"<":
+    if _begins_pdf(body, declared):
         return BodyKind.PDF
     if body.startswith(b"PK\x03\x04"):
         office = "officedocument" in declared or "opendocument" in declared
@@ -153,11 +163,18 @@ def _by_signature(body: bytes, declared: str) -> BodyKind | None:
     if body[:4] == b"RIFF":
         return BodyKind.IMAGE if body[8:12] == b"WEBP" else BodyKind.MEDIA
     if body[4:8] == b"ftyp":
-        return BodyKind.IMAGE if body[8:12] in {b"avif", b"heic", b"mif1"} else BodyKind.MEDIA
+        return BodyKind.IMAGE if body[8:12] in _IMAGE_BRANDS else BodyKind.MEDIA
     for signature, kind in _SIGNATURES:
         if body.startswith(signature):
             return None if signature in _WEAK_SIGNATURES and not _is_binary(body) else kind
     return None
+
+
+def _begins_pdf(body: bytes, declared: str) -> bool:
+    """Whether a PDF begins within the first kilobyte, as its readers take it; a text may name the mark."""
+    before, mark, _ = body[:1024].partition(b"%PDF-")
+    before = before.removeprefix(codecs.BOM_UTF8).strip(b"\0\t\n\f\r ")
+    return bool(mark) and (not before or not (before.startswith(b"<") or _DECLARED.get(declared) is BodyKind.TEXT))
 
 
 def _is_binary(body: bytes) -> bool:

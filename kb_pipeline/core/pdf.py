@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kb_pipeline.errors import PdfProblem, PdfUnreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pypdf import PageObject, PdfReader
 
@@ -28,6 +28,10 @@ MAX_SECONDS: Final = 15.0
 MAX_STREAM_BYTES: Final = 32 * 2**20
 """Most bytes that one compressed stream may unfold to; text needs a fraction of it."""
 _TYPEWRITER: Final = re.compile(r"courier|mono|consol|typewriter|cmtt|menlo|lucidacons", re.IGNORECASE)
+_TAIL_BYTES: Final = 4_096
+_INLINE_IMAGE: Final = re.compile(rb"(?:^|\s)BI\s[^<>]{0,500}?\sID\s")
+_MOST_DRAWN: Final = 64
+"""Pictures and forms of a page that are looked at."""
 _OPERATIONS_BETWEEN_CLOCK_READINGS: Final = 256
 
 
@@ -78,7 +82,7 @@ def read_pdf(body: bytes) -> PdfDocument:
     }
     try:
         with apply_configuration(**limits):
-            return _read(PdfReader(BytesIO(body)))
+            return _read(PdfReader(BytesIO(_with_end(body))))
     except PdfUnreadable:
         raise
     except FileNotDecryptedError:
@@ -93,6 +97,16 @@ def read_pdf(body: bytes) -> PdfDocument:
         raise PdfUnreadable(PdfProblem.TOO_BIG, "the PDF needs more memory than there is") from None
     except Exception as error:  # noqa: BLE001 - "broken PDF files might cause other exceptions", says pypdf.errors
         raise PdfUnreadable(PdfProblem.BROKEN, f"the PDF is broken: {type(error).__name__}: {error}"[:300]) from None
+
+
+def _with_end(body: bytes) -> bytes:
+    """A file whose last lines were lost gets others, which make its reader look for the objects itself. One that lost
+    its trailer too has lost pages, and so may one that begins with its trailer (linearized): neither is mended."""
+    tail = body[-_TAIL_BYTES:]
+    if b"%%EOF" in tail and b"startxref" in tail:
+        return body
+    has_trailer = b"/Root" in tail and b"/Linearized" not in body[:_TAIL_BYTES]
+    return body + b"\nstartxref\n0\n%%EOF\n" if has_trailer else body
 
 
 def _read(reader: PdfReader) -> PdfDocument:
@@ -195,12 +209,36 @@ def _line(pieces: Sequence[_Piece]) -> list[PdfLine]:
 
 
 def _shows_images(page: PageObject) -> bool:
-    """Whether a page without text has a picture among its resources."""
+    """Whether a page without text has a picture: among its resources, in a form that it draws, or written inline."""
+    from pypdf.errors import PyPdfError  # noqa: PLC0415
+
     try:
-        objects = page["/Resources"]["/XObject"]  # type: ignore[index]
-        return any(item.get_object().get("/Subtype") == "/Image" for item in objects.values())
-    except (KeyError, TypeError, AttributeError):
+        contents = page.get_contents()
+        inline = contents is not None and _INLINE_IMAGE.search(contents.get_data())
+        return bool(inline) or any(map(_is_image, _drawn(page["/Resources"])))
+    except (PyPdfError, KeyError, TypeError, AttributeError, ValueError):
         return False
+
+
+def _drawn(resources: Any) -> Iterator[Any]:
+    """The pictures and forms that resources name, and those within the forms; a form may name itself."""
+    waiting = [resources.get_object()]
+    left = _MOST_DRAWN
+    while waiting:
+        for reference in waiting.pop().get("/XObject", {}).get_object().values():
+            item = reference.get_object()
+            left -= 1
+            if left < 0:
+                return
+            yield item
+            if "/Resources" in item:
+                waiting.append(item["/Resources"].get_object())
+
+
+def _is_image(item: Any) -> bool:
+    if item.get("/Subtype") == "/Form":
+        return bool(_INLINE_IMAGE.search(item.get_data()))
+    return bool(item.get("/Subtype") == "/Image")
 
 
 def _title(reader: PdfReader) -> str:

@@ -15,6 +15,7 @@ _ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})")
 _FORBIDDEN_RAW: Final = re.compile(r'[\x00-\x20"<>\\^`{|}\x7f]')
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _PARTS: Final = re.compile(r"([a-z][a-z0-9+.-]*://[^/?#]*)([^?#]*)(?:\?([^#]*))?", re.DOTALL)
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/]*")
 _PLAIN_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=[/?#]|$)")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -112,10 +113,23 @@ def canonical(url: str) -> str:
     href = normalize(url)
     address, _, query = href.partition("?")
     if ";" in address or "(" in address:
-        address = _COOKIELESS_SESSION.sub("", _PATH_SESSION.sub("", address))
+        address = _without_session(address)
     if query:
         query = "&".join(part for part in query.split("&") if part and not _is_noise(part))
     return f"{address}?{query}" if query else address
+
+
+def _without_session(address: str) -> str:
+    """Without session ids in the path. A host may hold the same characters; and what is left when one is taken out may
+    be another, or a dot segment: until it is stable."""
+    before = None
+    while before != address:
+        before = address
+        origin = _ORIGIN.match(address)
+        start = origin.end() if origin else 0
+        path = _COOKIELESS_SESSION.sub("", _PATH_SESSION.sub("", address[start:]))
+        address = normalize(address[:start] + path)
+    return address
 
 
 def _is_noise(parameter: str) -> bool:
@@ -145,9 +159,11 @@ def url_key(url: str) -> str:
 
 def _apex(host: str) -> str:
     name, colon, port = host.partition(":") if not host.startswith("[") else (host, "", "")
-    name = name.removesuffix(".")
+    if not name.endswith(".."):
+        name = name.removesuffix(".") or name
     bare = name.removeprefix("www.")
-    return f"{bare if '.' in bare else name}{colon}{port}"
+    has_twin = "." in bare and not bare.startswith("www.")
+    return f"{bare if has_twin else name}{colon}{port}"
 
 
 def host_of(url: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -29,7 +30,7 @@ _DECLARED_ENCODING: Final = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A
 # All of these are legal only as part of a reference that XML itself defines.
 _BARE_AMPERSAND: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_CONTROL_REFERENCE: Final = re.compile(r"&#(?:[0-8]|1[124-9]|2[0-9]|3[01]|[xX]0*(?:[0-8bBcCeEfF]|1[0-9A-Fa-f]));")
+_NUMERIC_REFERENCE: Final = re.compile(r"&#(?:([0-9]{1,7})|[xX]([0-9A-Fa-f]{1,6}));")
 _WIDE: Final = (b"utf-16", b"utf-32", b"utf16", b"utf32", b"ucs-2", b"ucs-4", b"iso-10646")
 # Markup never holds "<" before its ">"; what would begin an element and does is text, as in <loc>/a<b</loc>.
 _BARE_LESS_THAN: Final = re.compile(r"<(?:(?![A-Za-z_:/!?])|(?=[^<>/!?][^<>]*<))")
@@ -158,8 +159,15 @@ def prepare(document: XmlText) -> XmlText:
         text = text[:start] + text[doctype.end() :]
     if entities:
         document.problems.append("declares entities: they were not expanded")
-    text = _CONTROL_REFERENCE.sub("", _NOT_XML.sub("", text))
-    return XmlText(_UNCLOSED_LOC.sub(r"<\1>\2</\1>", _repaired(text)), document.problems, entities)
+    # References last: what is left when one is taken out must not be read as another.
+    text = _NUMERIC_REFERENCE.sub(_legal_reference, _repaired(_NOT_XML.sub("", text)))
+    return XmlText(_UNCLOSED_LOC.sub(r"<\1>\2</\1>", text), document.problems, entities)
+
+
+def _legal_reference(match: re.Match[str]) -> str:
+    """A reference as it is, and nothing in place of one to a character that XML forbids, such as half a pair."""
+    code = int(match[1]) if match[1] else int(match[2], 16)
+    return "" if code > sys.maxunicode or _NOT_XML.match(chr(code)) else match[0]
 
 
 def _repaired(text: str) -> str:

@@ -78,6 +78,12 @@ def test_any_bytes_decode_under_any_declaration(body, declaration):
         ("text/html", bytes(range(32)) * 10, "", BodyKind.BINARY),
         ("font/woff2", b"wOF2\0\1\0\0", "", BodyKind.OTHER),
         ("text/html", b" \r\n", "", BodyKind.EMPTY),
+        ("text/html", b"\xef\xbb\xbf\n", "", BodyKind.EMPTY),
+        ("text/plain", b"A PDF begins with %PDF-1.4.", "", BodyKind.TEXT),
+        ("text/html", b"\xef\xbb\xbf%PDF-1.4", "", BodyKind.PDF),
+        ("application/octet-stream", bytes(range(8)) * 20, "", BodyKind.BINARY),
+        ("", b"\0\0\0\x20ftypheix\0\0\0\0", "", BodyKind.IMAGE),
+        ("", b"MThd\0\0\0\6\0\1", "", BodyKind.MEDIA),
     ],
 )
 def test_the_first_bytes_outrank_the_declared_type(content_type, body, url, kind):

@@ -10,8 +10,10 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, Preformatted, SimpleDocTemplate, Spacer
 
@@ -62,6 +64,46 @@ def bare(stream, filters="/FlateDecode"):
         table,
         len(body),
     )
+
+
+def problem_of(body):
+    with pytest.raises(PdfUnreadable) as unreadable:
+        read_pdf(body)
+    return unreadable.value.problem
+
+
+@pytest.mark.parametrize("lost", [b"%%EOF", b"startxref"])
+def test_a_file_that_lost_its_last_line_is_read(lost):
+    document = read_pdf(drawn("The pump moves water.").replace(lost, b""))
+    assert document.pages[0][0].text == "The pump moves water."
+
+
+def test_a_file_that_lost_more_than_that_is_broken():
+    whole = drawn("one", "two", "three")
+    assert problem_of(whole[: whole.index(b"trailer")]) is PdfProblem.BROKEN
+    assert problem_of(whole[: len(whole) // 2]) is PdfProblem.BROKEN
+
+
+def pictured(*, in_form, inline):
+    file = io.BytesIO()
+    canvas = Canvas(file)
+    picture = Image.new("RGB", (20, 20), "red")
+    draw = canvas.drawInlineImage if inline else canvas.drawImage
+    if in_form:
+        canvas.beginForm("form")
+    draw(picture if inline else ImageReader(picture), 0, 0, 90, 90)
+    if in_form:
+        canvas.endForm()
+        canvas.doForm("form")
+    canvas.showPage()
+    canvas.save()
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("in_form", [False, True])
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_picture_is_seen_wherever_it_is(in_form, inline):
+    assert problem_of(pictured(in_form=in_form, inline=inline)) is PdfProblem.SCANNED
 
 
 def test_headings_paragraphs_items_and_code_come_out_as_such():

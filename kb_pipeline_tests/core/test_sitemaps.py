@@ -116,6 +116,12 @@ def test_a_prefix_that_is_not_declared_hides_nothing():
     assert urls("<s:urlset><s:url><s:loc>https://example.com/a</s:loc></s:url></s:urlset>") == ["https://example.com/a"]
 
 
+@pytest.mark.parametrize("reference", ["&#xD800;", "&#55296;", "&#xFFFE;", "&#0;", "&#x110000;", "&#&#xD800;xD800;"])
+def test_a_reference_to_no_character_is_no_error(reference):
+    (address,) = urls(urlset(f"https://example.com/a{reference}b"))
+    assert address.startswith("https://example.com/a")
+
+
 def test_warnings_before_the_list_are_passed_over_and_said():
     warning = "<br />\n<b>Warning</b>: Undefined variable in <b>/map.php</b> on line <b>3</b><br />\n"
     sitemap = parse_sitemap((warning + "<?xml version='1.0'?>" + urlset("https://example.com/a")).encode(), URL)

@@ -37,6 +37,25 @@ def test_the_normal_form_is_stable(url):
     assert url_key(url_key(url)) == url_key(url)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://;jsessionid=1/a",
+        "http://a(S(01234567890123456789))/b",
+        "http://example.com/a/..;jsessionid=1/b",
+        "http://example.com/a;jsession;jsessionid=1id=2",
+        "http://./a",
+        "http://www.www.example.com/a",
+        "http://example../a",
+        "http://example.com/(S(01234567890123456789))/(S(01234567890123456789))",
+    ],
+)
+def test_strange_hosts_and_sessions_have_a_key_that_is_an_address(url):
+    assert canonical(canonical(url)) == canonical(url)
+    assert url_key(url_key(url)) == url_key(url)
+    assert host_of(url_key(url))
+
+
 @given(addresses)
 def test_a_normalised_address_still_names_the_same_host_and_port(url):
     assert origin_of(normalize(url)) == origin_of(url)
