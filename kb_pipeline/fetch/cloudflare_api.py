@@ -175,7 +175,7 @@ class CloudflareApi:
                 if body.full:
                     break
         wait = retry_after_seconds(answer.headers, self._now())
-        reply = self._read(call, answer.status_code, body.finish(), wire)
+        reply = await asyncio.to_thread(self._read, call, answer.status_code, body.finish(), wire)
         return reply, _USUAL_WAIT if wait is None else wait
 
     def _read(self, call: Call, status: int, body: bytes, wire: int) -> Reply | Refusal:

@@ -1,6 +1,7 @@
 """The tiers that render and read: what they are asked, what they make of it, and which of them there are."""
 
 import asyncio
+import importlib.util
 from contextlib import AsyncExitStack
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +25,8 @@ from kb_pipeline.fetch.budget import OwnBudget
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.chromium import why_unavailable
 from kb_pipeline.fetch.client import HttpClient, Response
+from kb_pipeline.fetch.cloudflare_api import CloudflareApi
+from kb_pipeline.fetch.cloudflare_vision import WorkersAiReader
 from kb_pipeline.fetch.envelope import CONTENT_TYPE, Said, markdown_as_html, wrap
 from kb_pipeline.fetch.pdf_pictures import PdfPictures
 from kb_pipeline.fetch.rendering import PictureText, Rendered
@@ -383,6 +386,25 @@ def test_whatever_a_pdf_does_to_the_process_that_draws_it_no_process_is_left(pro
 
     asyncio.run(draw())
     assert pictures._child.returncode is not None
+
+
+def test_without_the_extra_a_scanned_pdf_is_left_alone_and_a_picture_is_read_in_one_piece(monkeypatch):
+    real = importlib.util.find_spec
+    missing = {"pypdfium2", "PIL"}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else real(name))
+    result = vision_tier(Fake(), PageRequest(PAGE, answered=scan("one")))
+    assert (result.answer, "extra `ocr`" in result.why) == (Answer.TIER_FAILED, True)
+    with LoopbackCloudflare({"ai": envelope({"response": "Words."})}) as api:
+        settings = Settings(**api.settings)
+
+        async def read_tall_picture():
+            calls = CloudflareApi(settings, OwnBudget())
+            text = await WorkersAiReader(calls, settings).read(png(drawn(["x"], height=5000)))
+            await calls.aclose()
+            return text
+
+        text = asyncio.run(read_tall_picture())
+    assert (text.calls, text.degraded.startswith("the picture was read in one piece")) == (1, True)
 
 
 def workshop(settings, stack):
