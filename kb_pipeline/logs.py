@@ -93,8 +93,8 @@ class _Formatter(logging.Formatter):
     def __init__(self, log_format: str, shared: list[Processor]) -> None:
         super().__init__()
         self._format = log_format
-        self._plain = _rendered(shared, structlog.dev.ConsoleRenderer(colors=False))
-        self._coloured = _rendered(shared, structlog.dev.ConsoleRenderer(colors=True))
+        self._plain = _rendered(shared, _for_people(colours=False))
+        self._coloured = _rendered(shared, _for_people(colours=True))
         self._json = _rendered(shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
 
     def format(self, record: logging.LogRecord) -> str:
@@ -102,6 +102,11 @@ class _Formatter(logging.Formatter):
         if self._format == "console" or (self._format == "auto" and is_terminal):
             return (self._coloured if is_terminal else self._plain).format(record)
         return self._json.format(record)
+
+
+def _for_people(*, colours: bool) -> Processor:
+    # structlog's own choice shows the variables of every frame: passwords and headers of requests are among them.
+    return structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)
 
 
 def _rendered(shared: list[Processor], *last: Processor) -> logging.Formatter:

@@ -48,6 +48,19 @@ def test_lines_of_the_standard_library_look_the_same(logs):
     assert json.loads(written())["event"] == "loaded a model"
 
 
+@pytest.mark.parametrize("log_format", ["console", "json"])
+def test_an_exception_shows_its_frames_and_not_what_their_variables_hold(logs, log_format):
+    written = logs(log_format=log_format)
+    secret = "".join(["ge", "heim"])
+    try:
+        int(secret[:0])
+    except ValueError:
+        structlog.get_logger("kb_pipeline.x").exception("step.failed")
+    text = written()
+    assert "test_logs.py" in text
+    assert "geheim" not in text
+
+
 def test_an_exception_is_inside_the_json_line(logs):
     written = logs(log_format="json")
     try:

@@ -56,8 +56,8 @@ class Body:
         self._decoders = decoders_for(codings)
         self._limit = limit
         self._cut = cut
-        self._pieces: list[bytes] = []
-        self._size = 0
+        # One buffer: a list of what comes octet by octet takes fifty times the memory.
+        self._body = bytearray()
         self.full = False
         """The body was cut: reading on is of no use."""
 
@@ -79,7 +79,7 @@ class Body:
         if not self._cut and not all(decoder.finished() for decoder in self._decoders):
             message = "the compressed body ends too early"
             raise BodyUndecodable(message)
-        body = b"".join(self._pieces)
+        body = bytes(self._body)
         if not isinstance(self._limit, int):
             self._limit = self._limit(body) if body else 0
             self._over(self._limit)
@@ -87,16 +87,15 @@ class Body:
 
     def _append(self, piece: bytes) -> bool:
         """Keep a piece; True when no more is wanted."""
-        self._pieces.append(piece)
-        self._size += len(piece)
+        self._body += piece
         if not isinstance(self._limit, int):
-            if self._size < _SNIFFED:
+            if len(self._body) < _SNIFFED:
                 return False
-            self._limit = self._limit(b"".join(self._pieces))
+            self._limit = self._limit(bytes(self._body))
         return self._over(self._limit)
 
     def _over(self, limit: int) -> bool:
-        if self._size > limit:
+        if len(self._body) > limit:
             if not self._cut:
                 message = f"the body is larger than {limit:,} bytes"
                 raise BodyTooLarge(message)

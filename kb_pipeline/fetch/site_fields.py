@@ -59,7 +59,10 @@ def _number(most: float, *, whole: bool = False, least: float = 0) -> Callable[[
 
 
 def _text(shape: re.Pattern[str]) -> Callable[[Any], Any]:
-    return lambda value: value if isinstance(value, str) and value.strip() and shape.fullmatch(value) else None
+    def read(value: object) -> object:
+        return value.strip() or None if isinstance(value, str) and shape.fullmatch(value) else None
+
+    return read
 
 
 def _locale(value: object) -> object:

@@ -149,5 +149,8 @@ def _broken(error: Exception) -> str:
         return "the site closed the connection without an answer"
     if "peer closed connection" in said:
         return "the site closed the connection in the middle of the page"
+    if isinstance(error, httpcore.LocalProtocolError):
+        # Without its words: they hold the header that cannot be sent, which may be a secret.
+        return "the request cannot be written as HTTP"
     # Often with the noise itself in it.
     return f"the answer is not proper HTTP: {said[:_MOST_SAID] or type(error).__name__}"

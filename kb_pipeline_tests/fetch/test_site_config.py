@@ -12,7 +12,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_pipeline.errors import ConfigError, GuardRefused, TimedOut
+from kb_pipeline.errors import ConfigError, ConnectionBroken, GuardRefused, TimedOut
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.guard import Guard
 from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
@@ -143,6 +143,11 @@ def test_credentials_may_be_written_in_three_ways(value):
     assert parse({"a.example": {"basic_auth": value}}).policy_for("http://a.example/").basic_auth == ("u", "p:q")
 
 
+def test_blanks_around_a_text_are_not_part_of_it():
+    policy = parse({"a.example": {"user_agent": " Reader/1 ", "wait_for": " main "}}).policy_for("http://a.example/")
+    assert (policy.user_agent, policy.wait_for) == ("Reader/1", "main")
+
+
 def test_what_is_null_is_not_said():
     policy = parse({"x.example": {"locale": "de"}, "a.x.example": {"locale": None}}).policy_for("http://a.x.example/")
     assert policy.locale == "de"
@@ -167,6 +172,7 @@ WRONG = [
     ("timezone_id", "Europe/../etc"),
     ("user_agent", "a\r\nX-Evil: 1"),
     ("user_agent", ""),
+    ("user_agent", " "),
     ("user_agent", "Käse"),
     ("user_agent_mode", "both"),
     ("fallback_enabled", "no"),
@@ -364,6 +370,13 @@ def test_the_policys_language_name_and_time_are_the_requests():
     assert second["accept-language"] == "fr,*;q=0.5"
     assert second["user-agent"].startswith("KbPipelineBot/1.0")
     assert (third["accept-language"], third["accept"]) == ("tlh", "text/html")
+
+
+def test_a_header_that_cannot_be_sent_is_not_shown():
+    with LoopbackSite({"/": "in"}) as site, pytest.raises(ConnectionBroken) as caught:
+        get(site.url("/"), policy=FetchPolicy(headers=(("X-Key", f"{SECRET}\n"),)))
+    assert str(caught.value) == "the request cannot be written as HTTP"
+    assert site.requests == []
 
 
 def test_a_redirect_that_carries_credentials_is_refused():
