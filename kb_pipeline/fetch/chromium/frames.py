@@ -13,7 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from kb_pipeline.core.urls import is_http
 from kb_pipeline.errors import BodyTooLarge
-from kb_pipeline.fetch.chromium.scripts import MARK_FRAME, SERIALISE
+from kb_pipeline.fetch.chromium.scripts import MARK_FRAME, SERIALISE, WORDS
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame
@@ -22,12 +22,16 @@ MOST_FRAMES: Final = 30
 DEEPEST: Final = 4
 _FRAME_SECONDS: Final = 3.0
 """For one frame to answer: its page may be busy, or not have come."""
-_TEXT_MS: Final = 1000
+_WORDS_SECONDS: Final = 2.0
+_MOST_LOOKS: Final = 150
+"""Frames whose elements are looked at, seen or not."""
+SPOILT: Final = "the page's scripts spoilt the answer"
 _LEFT_OUT: Final = re.compile(
     r"google_ads_|\baswift_|\bgoogle_esf\b|3rd party ad|\badvert|re?captcha|\bturnstile\b", re.IGNORECASE
 )
 """What frames call themselves that are advertisement, or ask whether somebody is human."""
 _TEXT: Final = re.compile(r">[^<]*[^\s<][^<]*<")
+_LONGEST_ADDRESS: Final = 2_048
 _GOING: Final = ("navigat", "context was destroyed", "detached", "closed", "crash")
 """Words of the driver for a document that is no longer there. Else it was the document's scripts that failed ours."""
 
@@ -61,6 +65,7 @@ class FrameReader:
         self._most = most
         self._deepest = deepest
         self._frames_left = MOST_FRAMES
+        self._looks_left = _MOST_LOOKS
         self._mark = f"kb-frame-{secrets.token_hex(8)}-"
         self._lacking: list[str] = []
 
@@ -72,8 +77,8 @@ class FrameReader:
         except PlaywrightError as error:
             if is_going(error):
                 raise
-            title, words = html.escape(await main.title()), await self._words_of(main, "the page")
-            found = {"html": f"<title>{title}</title>{words}", "type": "", "tooLarge": False}
+            title, words = await self._words_of(main, "the page")
+            found = {"html": f"<title>{html.escape(title)}</title>{words}", "type": "", "tooLarge": False}
         if found["tooLarge"]:
             message = f"the rendered page has more than {self._most:,} characters"
             raise BodyTooLarge(message)
@@ -94,9 +99,10 @@ class FrameReader:
         if depth >= self._deepest:
             return children
         for below in frame.child_frames:
-            if self._frames_left <= 0:
-                self._lack(f"only {MOST_FRAMES} frames were read")
+            if self._frames_left <= 0 or self._looks_left <= 0:
+                self._lack(f"only {MOST_FRAMES - self._frames_left} frames were read")
                 break
+            self._looks_left -= 1
             child = await self._seen(below, len(children))
             if child is not None:
                 self._frames_left -= 1
@@ -109,7 +115,9 @@ class FrameReader:
         try:
             async with asyncio.timeout(_FRAME_SECONDS):
                 element = await frame.frame_element()
-                about: dict[str, Any] = await element.evaluate(MARK_FRAME, str(number))
+                about = _shaped(
+                    await element.evaluate(MARK_FRAME, str(number)), seen=bool, title=str, source=str, said=str
+                )
         except (PlaywrightError, TimeoutError):
             return None  # it was removed, or its parent is busy: then that is not read either
         if not about["seen"] or _LEFT_OUT.search(about["said"]):
@@ -130,31 +138,41 @@ class FrameReader:
                 return ""
             title, written = found["title"].strip() or title, found["html"]
         except (PlaywrightError, TimeoutError):
-            children, written = [], await self._words_of(frame, f"a frame ({_shown(child.source)})")
+            children = []
+            _, written = await self._words_of(frame, f"a frame ({_shown(child.source)})")
         written = await self._with_children(written, children, depth)
         return _written_section(frame.url, title, written) if _TEXT.search(f">{written}<") else ""
 
-    async def _words_of(self, frame: Frame, what: str) -> str:
-        """The visible words, when that is all that can be had."""
+    async def _words_of(self, frame: Frame, what: str) -> tuple[str, str]:
+        """The title and the visible words, when that is all that can be had."""
         try:
-            words = await frame.inner_text("body", timeout=_TEXT_MS)
-        except PlaywrightError:
+            async with asyncio.timeout(_WORDS_SECONDS):
+                found = _shaped(await frame.evaluate(WORDS, max(0, self._left)), title=str, words=str)
+        except (PlaywrightError, TimeoutError):
             self._lack(f"{what} could not be read")
-            return ""
+            return "", ""
         self._lack(f"only the visible words of {what} could be had")
-        paragraphs = [line.strip() for line in words[: self._left].splitlines()]
-        self._left -= len(words)
-        return "".join(f"<p>{html.escape(line)}</p>" for line in paragraphs if line)
+        self._left -= len(found["words"])
+        paragraphs = [line.strip() for line in found["words"].splitlines()]
+        return found["title"], "".join(f"<p>{html.escape(line)}</p>" for line in paragraphs if line)
 
     async def _serialise(self, frame: Frame, *, body_only: bool) -> dict[str, Any]:
         options = {"most": max(0, self._left), "bodyOnly": body_only, "absolute": body_only, "mark": self._mark}
-        found: dict[str, Any] = await frame.evaluate(SERIALISE, options)
+        answer = await frame.evaluate(SERIALISE, options)
+        found = _shaped(answer, html=str, title=str, type=str, tooLarge=bool)
         self._left -= len(found["html"])
         return found
 
     def _lack(self, words: str) -> None:
         if words not in self._lacking:
             self._lacking.append(words)
+
+
+def _shaped(answer: Any, **shape: type) -> dict[str, Any]:
+    """The answer of a script of ours. Raises PlaywrightError when the page has made something else of it."""
+    if not isinstance(answer, dict) or any(not isinstance(answer.get(name), kind) for name, kind in shape.items()):
+        raise PlaywrightError(SPOILT)
+    return answer
 
 
 def is_going(error: PlaywrightError) -> bool:
@@ -164,7 +182,7 @@ def is_going(error: PlaywrightError) -> bool:
 
 def _written_section(address: str, title: str, written: str) -> str:
     heading = f"<h2>{html.escape(title)}</h2>" if title else ""
-    if not is_http(address):
+    if not is_http(address) or len(address) > _LONGEST_ADDRESS:
         return f"<section>{heading}{written}</section>"
     link = html.escape(address)
     return f'<section data-frame-src="{link}">{heading}<p><a href="{link}">{link}</a></p>{written}</section>'

@@ -125,6 +125,7 @@ class GuardProxy:
                     continue
                 if page.closed or len(page.connections) >= MAX_CONNECTIONS:
                     return
+                page.count_request()
                 page.connections.add(task)
                 if request.method == b"CONNECT":
                     await self._tunnel(client, request, page)

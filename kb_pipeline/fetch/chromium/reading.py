@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playwright.async_api import Error as PlaywrightError
 
-from kb_pipeline.errors import BodyTooLarge, NotADocument
-from kb_pipeline.fetch.chromium.frames import DEEPEST, Document, FrameReader, is_going
+from kb_pipeline.errors import BodyTooLarge, NotADocument, TierUnavailable
+from kb_pipeline.fetch.chromium.frames import DEEPEST, SPOILT, Document, FrameReader, is_going
+from kb_pipeline.fetch.chromium.scripts import HEIGHT
 from kb_pipeline.fetch.rendering import Rendered
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ async def take_picture(visit: Visit) -> Rendered:
     page's last address may not be."""
     if visit.is_empty:
         return _rendered(visit, b"", visit.request.url)
-    height = int(await visit.page.evaluate("Math.ceil((document.scrollingElement || document.body).scrollHeight)"))
+    height = await visit.page.evaluate(HEIGHT)
+    if not isinstance(height, int):
+        raise TierUnavailable(SPOILT)
     options: dict[str, Any] = {"full_page": True, "animations": "disabled"}
     options["scale"] = "device" if height <= _SHARP else "css"
     if height > TALLEST:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 64 * 2**20
 """Of all that a page loads. Hundreds of times what a page's text needs; a stream that never ends stops here."""
+MAX_REQUESTS: Final = 2_000
+"""Of one page, tunnels counted once each: what busies our event loop is not the page's to take."""
 MAX_CONNECTIONS: Final = 128
 _REMEMBERED: Final = 256
 """Places whose failure is remembered, of one page."""
@@ -31,6 +33,7 @@ class PageTraffic:
     received: int = 0
     """Bytes from the sites, as they came."""
     sent: int = 0
+    requests: int = 0
     refused: int = 0
     """Requests to addresses that are not public."""
     in_flight: int = 0
@@ -41,9 +44,16 @@ class PageTraffic:
     closed: bool = False
 
     @property
-    def exhausted(self) -> bool:
-        """Whether the page has had all the bytes that one gets."""
-        return self.received + self.sent > self.max_bytes
+    def exhausted(self) -> str:
+        """What the page has had too much of; empty when nothing."""
+        if self.received + self.sent > self.max_bytes:
+            return f"more than {self.max_bytes / 2**20:,.0f} MB"
+        return f"more than {MAX_REQUESTS:,} requests" if self.requests > MAX_REQUESTS else ""
+
+    def count_request(self) -> None:
+        """Count one. Raises ConnectionAbortedError once the page has made enough of them."""
+        self.requests += 1
+        self.count()
 
     def count(self, *, received: int = 0, sent: int = 0) -> None:
         """Add bytes. Raises ConnectionAbortedError once the page has had enough of them."""

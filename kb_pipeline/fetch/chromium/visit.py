@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.guard import Guard
 
 _LEADS_ON: Final = 302
+_LONGEST_ADDRESS: Final = 8_192
 _NO_DOCUMENT: Final = ("image/", "video/", "audio/", "application/pdf")
 _WITHOUT_BODY: Final = frozenset({204, 205, 304})
 _NO_BODY: Final = frozenset({"ERR_HTTP_RESPONSE_CODE_FAILURE", "ERR_EMPTY_RESPONSE"})
@@ -126,14 +127,13 @@ class Visit:
             raise self._not_reached() or ConnectionBroken("the page led to one that did not come")
         if here not in {self.navigation.url, without_fragment(self.request.url)} or not is_http(here):
             await self.check_hop(self.navigation.url, here)
-        return here
+        return here if len(here) <= _LONGEST_ADDRESS else self.navigation.url
 
     def degraded(self) -> str:
         """What could not be had, in words."""
         lacking = list(self.lacking)
         if self.traffic.refused:
-            requests = "1 request" if self.traffic.refused == 1 else f"{self.traffic.refused} requests"
-            lacking.append(f"{requests} to addresses that are not public refused")
+            lacking.append(f"requests to addresses that are not public were refused: {self.traffic.refused}")
         if self.traffic.exhausted:
-            lacking.append(f"stopped after {self.traffic.max_bytes >> 20} MB")
+            lacking.append(f"loading was stopped: {self.traffic.exhausted}")
         return "; ".join(lacking)

@@ -87,7 +87,8 @@ async def _changes(page: Page, seconds: float) -> int:
     """Changes of the document so far; -1 while it cannot be asked."""
     with suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(seconds):
-            return int(await page.evaluate(CHANGES))
+            changes = await page.evaluate(CHANGES)
+            return changes if isinstance(changes, int) else -1
     return -1
 
 

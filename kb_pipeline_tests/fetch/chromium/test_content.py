@@ -106,6 +106,16 @@ def test_the_visible_words_are_a_last_resort_and_said_to_be_that(site, renders):
     assert rendered.degraded == "only the visible words of the page could be had"
 
 
+def test_frames_without_number_are_read_so_far(site, renders):
+    site.pages["/"] = (
+        "<p>top<script>for (let i = 0; i < 200; i++) { const f = document.createElement('iframe');"
+        " f.srcdoc = '<p>number ' + i; document.body.append(f) }</script>"
+    )
+    rendered = renders.content(site.url("/"))
+    assert (b"number 29<" in rendered.body, b"number 30<" in rendered.body) == (True, False)
+    assert "only 30 frames were read" in rendered.degraded
+
+
 def test_frames_without_an_address_are_read(site, renders):
     site.pages["/"] = (
         "<p>top<iframe srcdoc='<p>in the attribute'></iframe><iframe id=f></iframe>"

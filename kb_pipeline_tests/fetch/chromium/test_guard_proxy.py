@@ -9,7 +9,7 @@ import pytest
 
 from kb_pipeline.errors import ConnectFailed, GuardRefused, NameNotResolved
 from kb_pipeline.fetch.chromium.guard_proxy import FAILED, GuardProxy
-from kb_pipeline.fetch.chromium.traffic import PageTraffic
+from kb_pipeline.fetch.chromium.traffic import MAX_REQUESTS, PageTraffic
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
 from kb_pipeline_tests.sites.replies import Endless, Reply, Reset, Stall
 from kb_pipeline_tests.sites.server import LoopbackSite
@@ -177,6 +177,18 @@ def test_a_page_gets_so_many_bytes_and_no_more(tunnel):
         answer, traffic = asyncio.run(run())
     assert len(answer) < 400_000
     assert traffic.exhausted
+
+
+def test_a_page_gets_so_many_requests_and_no_more():
+    async def run():
+        async with proxy_of(site) as (proxy, traffic):
+            traffic.requests = MAX_REQUESTS - 1
+            return [await ask(proxy, get(site.url("/")), traffic) for _ in range(2)], traffic.exhausted
+
+    with LoopbackSite({"/": "x"}) as site:
+        answers, exhausted = asyncio.run(run())
+    assert (status_of(answers[0]), answers[1]) == (200, b"")
+    assert exhausted == "more than 2,000 requests"
 
 
 def test_a_connection_that_is_not_accepted_or_breaks_is_answered_for():

@@ -98,7 +98,7 @@ def test_a_page_that_asks_for_private_addresses_in_every_way_gets_none_and_is_re
         assert rebound.connections_accepted == 0
     assert inside.connections_accepted == 0
     assert b"refused 001" in rendered.body  # an opaque answer of the proxy's own tells a page nothing
-    assert "requests to addresses that are not public refused" in rendered.degraded
+    assert "requests to addresses that are not public were refused" in rendered.degraded
     assert site.count("/first") == 1
 
 
