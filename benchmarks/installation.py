@@ -166,6 +166,8 @@ class Installation:
             "KB_POSTGRES_URL": self.address.url,
             "KB_ALLOW_PRIVATE": servers.HOST,
             "KB_REQUEST_GAP_SECONDS": "0",
+            # What happens to be installed beside it is not measured.
+            "KB_TIERS": "plain_http",
             "KB_AUTO_APPROVE_PAGES": "1000000",
             "KB_HOST_CONNECTIONS": str(self.bench.options.connections),
             "KB_EMBEDDING_THREADS": str(self.bench.options.threads),
