@@ -18,12 +18,13 @@ EXCLAMATIONS: Final = (
 _END: Final = r"[\s.!:?…。！]*$"
 _PAGE: Final = "(?:(?:web)?page|site|url|address|document|file|content|resource|link)"
 _THING: Final = (
-    "(?:article|product|item|listing|post|story|entry|job(?: posting| listing| ad)?|position|event|offer|vacancy)"
+    "(?:article|product|item|listing|post|story|entry|job(?: posting| listing| ad)?|position|event|offer|vacancy"
+    "|user|profile|video|channel|recipe|course)"
 )
 _LOST: Final = (
     "(?:(?:(?:was|is|were|could|can|does)? ?not|(?:was|is|could|does)n't|can't|cannot)"
     " (?:be )?(?:found|available|exist)(?: anymore)?|(?:is |are )?no longer (?:available|exists?|active|here)"
-    "|isn't (?:here|available)|missing|has gone missing"
+    "|isn't (?:here|available)(?: right now| anymore)?|missing|has gone missing"
     "|(?:has|have) (?:been (?:removed|deleted|moved|discontinued|filled)|expired|moved))"
 )
 
@@ -33,7 +34,7 @@ def _any(*alternatives: str) -> str:
 
 
 def _lost(thing: str) -> str:
-    return rf"(?:this |that |the |requested |your )*{thing} (?:(?:that )?you .{{3,40}} )?{_LOST}"
+    return rf"(?:this |that |the |requested |your )*{thing} (?:(?:that )?you(?:'re|'ve)? .{{3,40}} )?{_LOST}"
 
 
 _NOT_FOUND: Final = _any(
@@ -95,7 +96,7 @@ _CODE: Final = rf"(?:http |error |code )*4(?:04|10)\b[\s:,.|—–-]*(?:error|{_
 HEADLINE: Final = re.compile(rf"{EXCLAMATIONS}(?:{_CODE}|(?:{_CODE})?{EXCLAMATIONS[1:]}{_NOT_FOUND}){_END}")
 """A whole headline that says so: "Peugeot 404 history" and "How to build a 404 page" do not."""
 THING_HEADLINE: Final = re.compile(
-    rf"{EXCLAMATIONS}(?:{_lost(_THING)}|{_THING} not found|no (?:products|posts) found){_END}"
+    rf"{EXCLAMATIONS}(?:{_lost(_THING)}|{_THING} (?:not found|unavailable)|no (?:products|posts) found){_END}"
 )
 """The same of an article, a product or a job. Below a headline with the name of the thing it is a note about it."""
 
@@ -104,7 +105,7 @@ BENEATH: Final = re.compile(
         "you(?:'re|'ve| are| were| have)? (?:looking for|requested|tried|followed|entered|typed|clicked|want)",
         "sorry|oops|apologi[sz]e|unfortunately",
         "(?:may|might|could|has|have) (?:have )?(?:been )?(?:moved|removed|deleted|renamed|changed)",
-        "(?:does not|doesn't|no longer|not) exists?",
+        "(?:does not|doesn't|no longer|not) exists?|(?:isn't|is not) available|there is(?:n't| no)|been deleted",
         "on this server|home ?page|(?:go|return|back|head) (?:back )?to (?:the |our )?(?:home|main|front|start)",
         "try (?:searching|a search|again|using|the)|check (?:the|your) (?:url|address|link|spelling)",
         "use the (?:search|menu|navigation)|searching can help|other offers",

@@ -46,6 +46,8 @@ class PageFacts:
     url: str
     marks: str
     """The HTML itself: what vendors write stands in scripts and attributes."""
+    title: tuple[str, ...]
+    """The title and its parts, in lower case."""
     titles: tuple[str, ...]
     """The title, the h1s and their parts; without an h1, the first heading too. In lower case."""
     headlines: tuple[str, ...]
@@ -87,6 +89,7 @@ class PageFacts:
         return cls(
             url=url,
             marks=html[:MARKS_READ],
+            title=tuple(content.title),
             titles=tuple(titles),
             headlines=tuple(headlines),
             topic=tuple(content.levels.get("h1", ())),
@@ -109,8 +112,13 @@ class PageFacts:
         return self.prose <= most and bool(words.search(self.text))
 
     def is_headed(self, words: re.Pattern[str], most: int) -> bool:
-        """Whether the page is this sparse, and a headline has the words."""
-        return self.prose <= most and any(words.search(line) for line in self.headlines)
+        """Whether the page is this sparse, and a headline has the words. A title counts for nothing that the h1 does
+        not agree with: "Not found" above "Not found in nature"."""
+        if self.prose > most:
+            return False
+        found = {line for line in self.headlines if words.search(line)}
+        agrees = not self.topic or any(line in self.title for line in self.topic)
+        return bool(found) and (agrees or not found <= set(self.title) or bool(found & set(self.topic)))
 
     def is_titled(self, words: re.Pattern[str]) -> bool:
         """Whether the page as a whole is headed with the words."""

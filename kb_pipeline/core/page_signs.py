@@ -35,7 +35,7 @@ EXPLAINS: Final = any_of(
     r"\bmeans\b",
     "status code",
     "http (?:status|code)",
-    "(?:response|error) code",
+    r"(?:response|error) code(?!:? ?\d)",
     r"\boccurs\b",
     "(?:is|are) returned",
     "returned (?:when|while|by|if)",
@@ -178,7 +178,7 @@ SHELL_WORDS: Final = any_of(
     "enable javascript (?:\\w+ ){0,4}to (?:run|view|continue|use|see|proceed)",
     "(?:app|application|site|website|page|content) (?:\\w+ ){0,2}requires javascript",
     "work(?: \\w+)? without javascript",
-    "javascript is (?:required|disabled|not enabled)",
+    "javascript is (?:required|disabled|not enabled|not available)",
     "javascript (?:muss|aktivier)|bitte (?:aktivieren sie )?javascript",
     "veuillez activer javascript|habilite? javascript",
 )

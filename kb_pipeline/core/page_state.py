@@ -196,7 +196,8 @@ def _is_unavailable(page: PageFacts) -> bool:
 
 def _of_empty_page(page: PageFacts) -> PageState:
     """Without text, what else is there: scripts that would write some, or nothing."""
-    if page.scripts and page.rest <= BARE and page.says(signs.SHELL_WORDS, HARDLY_ANY):
+    asks = page.says(signs.SHELL_WORDS, HARDLY_ANY)
+    if page.scripts and asks and (page.rest <= BARE or page.mounts or page.is_titled(signs.SHELL_WORDS)):
         return PageState.JS_SHELL
     if page.prose > NO_PROSE or page.letters > HARDLY_ANY or page.all_letters > MUCH_PROSE:
         return PageState.OK
@@ -218,6 +219,7 @@ def _host_and_path(url: str) -> tuple[str, str]:
 
 
 _RULES: Final = (
+    (PageState.RATE_LIMITED, _is_rate_limit),
     (PageState.BLOCKED, _is_blocked),
     (PageState.LOGIN_WALL, _is_login_wall),
     (PageState.COOKIE_WALL, _is_cookie_wall),
@@ -225,7 +227,6 @@ _RULES: Final = (
     (PageState.REDIRECT, _is_redirect),
     (PageState.PARKED, _is_parked),
     (PageState.SOFT_404, _is_soft_404),
-    (PageState.RATE_LIMITED, _is_rate_limit),
     (PageState.UNAVAILABLE, _is_unavailable),
     (PageState.PAYWALL, _is_paywall),
 )

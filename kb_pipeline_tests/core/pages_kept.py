@@ -743,4 +743,39 @@ MORE = tuple(
     )
 )
 
-ALL = (*GLOSSARY, *SHORT_DOCS, *SHORT_PAGES, *PRODUCTS, *WITH_VENDORS, *ABOUT, *TEASERS, *MORE)
+AND_MORE = tuple(
+    (f"and more: {number}", html, "/x")
+    for number, html in enumerate(
+        (
+            framed(
+                "Index of /pub",
+                "<h1>Index of /pub</h1><pre><a href=a.zip>a.zip</a> 2024-01-01 10:00 12K\n<a href=b.zip>b.zip</a> 2024-01-01 10:00 15K</pre>",
+            ),
+            framed(
+                "Missing children",
+                "<h1>Missing persons</h1><p>Call the police at Penmore if you know where Tom Alba, 61, is.</p>",
+            ),
+            framed("Opening soon", "<h1>The café opens soon</h1><p>On the first of May, at ten.</p>"),
+            framed(
+                "Page 404",
+                "<h1>Ledger, page 404</h1><p>In the year 1911 the committee paid forty pounds for stone.</p>",
+            ),
+            framed("Not found", "<h1>Not found in nature</h1><p>Technetium is made in reactors.</p>"),
+            framed("Unavailable", "<h1>Unavailable dates</h1><p>4 to 11 May, 2 June.</p>"),
+            framed(
+                "Blocked",
+                "<h1>Blocked users</h1><p>Users on this list cannot write to you. Remove a name to hear from them again.</p>",
+            ),
+            framed("Sign in", "<h1>Sign-in sheet</h1><p>Print it and lay it beside the door.</p>"),
+            framed("Error 500", "<h1>Fiat 500 error codes</h1><p>P0300: misfire. P0420: catalyst.</p>"),
+            framed("Exceptions", "<h1>NotFoundError</h1><p>Raised by get() if there is no row with the key.</p>"),
+            framed(
+                "Captcha",
+                "<h1>Add a CAPTCHA</h1><p>Turn it on under Forms. Visitors have to prove that they are human before the form is sent.</p>",
+                scripts="<script src=https://www.google.com/recaptcha/api.js></script>",
+            ),
+        )
+    )
+)
+
+ALL = (*GLOSSARY, *SHORT_DOCS, *SHORT_PAGES, *PRODUCTS, *WITH_VENDORS, *ABOUT, *TEASERS, *MORE, *AND_MORE)
