@@ -42,10 +42,11 @@ class Sent:
 def what_is_sent(policy: FetchPolicy, user_agent: str, more: Mapping[str, str] | None) -> Sent:
     """Headers by `policy`; `more` are the caller's own, validators say."""
     headers = {
+        "Connection": "keep-alive",
         "User-Agent": user_agent,
         "Accept": _ACCEPT,
-        "Accept-Language": _accept_language(policy.locale),
         "Accept-Encoding": ACCEPT_ENCODING,
+        "Accept-Language": _accept_language(policy.locale),
     }
     own = dict(policy.headers)
     if policy.basic_auth is not None:

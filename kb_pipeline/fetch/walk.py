@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import httpx
 
 from kb_pipeline.core.urls import without_fragment
-from kb_pipeline.errors import ConnectionBroken, GuardRefused, HostnameMismatch, TimedOut, TooManyRedirects
+from kb_pipeline.errors import ConnectionBroken, GuardRefused, HostnameMismatch, ProxyFailed, TimedOut, TooManyRedirects
 from kb_pipeline.fetch.content_coding import Body
 from kb_pipeline.fetch.cookies import ChainCookies
 from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target, shown
@@ -151,16 +151,7 @@ class Walk:
 
     async def _exchange(self, url: str, turn: Turn) -> Response:
         started = time.monotonic()
-        answered = False
-        request = self._request(url)
-        try:
-            # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises
-            # for those that lead nowhere.
-            response = await self.transport.handle_async_request(request)
-            answered = True
-        finally:
-            if not answered:
-                turn.failed()
+        response = await self._answer(self._request(url), turn)
         try:
             head, lines = read_head(url, response)
             turn.answered(head.status, head.headers, time.monotonic() - started)
@@ -183,6 +174,17 @@ class Walk:
             header_list=lines,
             requests=1 + len(self.redirects),
         )
+
+    async def _answer(self, request: httpx.Request, turn: Turn) -> httpx.Response:
+        # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises for
+        # those that lead nowhere.
+        try:
+            return await self.transport.handle_async_request(request)
+        except (GuardRefused, ProxyFailed):
+            raise  # Nobody asked the host: it shows no strain.
+        except BaseException:
+            turn.failed()
+            raise
 
     def _request(self, url: str) -> httpx.Request:
         target = self.guard.check_url(url)

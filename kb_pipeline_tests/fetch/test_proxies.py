@@ -194,6 +194,35 @@ def test_whatever_a_proxy_answers_ends_in_one_error_that_names_it(proxy, error, 
         get("http://site.example/", proxy.url(), **(IMPATIENT if error is TimedOut else {}))
 
 
+def test_a_proxy_that_fails_is_no_sign_of_strain_at_the_host():
+    told = []
+
+    class Told:
+        @contextlib.asynccontextmanager
+        async def turn(self, _url):
+            yield self
+
+        def answered(self, *_answer):
+            told.append("answered")
+
+        def failed(self):
+            told.append("failed")
+
+    async def run(proxy_url, url):
+        settings = Settings(proxy=proxy_url, proxy_mode="proxy")
+        async with HttpClient(settings, guard=Guard(["127.0.0.1"]), turns=Told()) as http:
+            with contextlib.suppress(ProxyFailed, ConnectionBroken):
+                await http.get(url, max_bytes=100)
+
+    with LoopbackSite({"/": Reset()}) as site:
+        with HttpProxy(credentials=("me", "pw")) as proxy:
+            asyncio.run(run(proxy.url(), site.url("/")))
+        assert told == []
+        with HttpProxy() as proxy:
+            asyncio.run(run(proxy.url(), site.url("/")))
+        assert told == ["failed"]
+
+
 def test_robots_txt_is_asked_for_through_the_proxy_too():
     class NoFiles:
         def get(self, _origin):
