@@ -23,6 +23,7 @@ from kb_pipeline.errors import (
 from kb_pipeline.fetch.answers import Answer
 from kb_pipeline.fetch.hops import HopRefused
 from kb_pipeline_tests.fetch.chromium.rendering_desk import desk
+from kb_pipeline_tests.sites.proxies import HttpProxy, SocksProxy
 from kb_pipeline_tests.sites.replies import Reply, Reset, Stall, redirect
 from kb_pipeline_tests.sites.server import LoopbackSite
 
@@ -264,6 +265,22 @@ def test_a_password_is_given_to_its_own_origin_when_it_asks(site, renders):
     assert rendered.status == 200
     assert base64.b64encode(b"me:hush") in rendered.body
     assert all("authorization" not in request.headers for request in site.requests if request.target == "/locked.png")
+
+
+@pytest.mark.parametrize("kind", [HttpProxy, SocksProxy])
+def test_browsers_go_by_the_operators_proxy_and_the_guard_stands_before_it(site, inside, kind):
+    site.pages["/"] = f"<p>by proxy<img src=/i><img src=http://127.0.0.1:{inside.port}/>"
+    with (
+        kind() as proxy,
+        desk(
+            {"site.test": "127.0.0.1"}, allow_private=(f"127.0.0.1:{site.port}",), proxy=proxy.url(), proxy_mode="proxy"
+        ) as renders,
+    ):
+        rendered = renders.content(site.url("/"))
+        asked = set(proxy.asked)
+    assert b"by proxy" in rendered.body
+    assert asked == {f"127.0.0.1:{site.port}"}
+    assert inside.connections_accepted == 0
 
 
 def test_pages_share_no_cookies(site, renders):
