@@ -50,7 +50,7 @@ class Scraper:
         config = SiteConfig.parse(settings.site_config.get_secret_value())
         async with AsyncExitStack() as stack:
             hosts = Hosts(settings)
-            client = await stack.enter_async_context(HttpClient(settings, turns=hosts))
+            client = await stack.enter_async_context(HttpClient(settings, turns=hosts, site_config=config))
             hosts.ask_with(client)
             workshop = Workshop(client, settings, stack, OwnBudget(), on_redirect=hosts.on_redirect, turns=hosts)
             tiers = (tiers_for or default_tiers)(workshop)
