@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin, urlsplit
 
 import httpcore
 import httpx
@@ -227,9 +228,10 @@ def sitemap_tree(fetch: Callable[[str], tuple[int, dict[str, str], bytes]], star
 
 
 def site_at(url: str) -> Site:
-    """A site registered by its sitemap, or by its start page."""
-    source_type = SourceType.AUTO if url.endswith("/") else SourceType.SITEMAP
-    return Site("site", url, source_type, SiteState.REGISTERED, SiteOptions(), "default", datetime.now(UTC))
+    """A site registered by its sitemap, or by its start page where the address names no list."""
+    source_type = SourceType.AUTO if urlsplit(url).path in {"", "/", "/robots.txt"} else SourceType.SITEMAP
+    address = urljoin(url, "/") if source_type is SourceType.AUTO else url
+    return Site("site", address, source_type, SiteState.REGISTERED, SiteOptions(), "default", datetime.now(UTC))
 
 
 class HeldCopy:
