@@ -32,6 +32,7 @@ _HTML_START: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LIST_ROOT: Final = re.compile(r"<(?:[\w.-]{1,30}:)?(?:urlset|sitemapindex|rss|feed)[\s>]", re.IGNORECASE)
+_LONGEST_OPENING: Final = 16_384
 _ENTRIES: Final = frozenset({"url", "sitemap"})
 _SITEMAP_ROOTS: Final = frozenset({"urlset", "sitemapindex"})
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -75,7 +76,7 @@ def parse_sitemap(body: bytes, url: str, content_type: str | None = None, *, max
     """
     document = read_text(body, max_bytes)
     reading = _Reading(url, document.octets, problems=document.problems)
-    text = _from_its_start(document.text.lstrip(" \t\r\n\ufeff\xa0\x00"), reading.problems)
+    text = _from_its_start(document.text, reading.problems)
     if not text:
         reading.problems.append("empty")
     elif _HTML_START.match(text[:4096]):
@@ -92,8 +93,12 @@ def parse_sitemap(body: bytes, url: str, content_type: str | None = None, *, max
 
 
 def _from_its_start(text: str, problems: list[str]) -> str:
-    """Without the warnings that a server's program wrote before its list."""
-    if text.startswith(("<?", "<!", "{")) or _LIST_ROOT.match(text) or not (root := _LIST_ROOT.search(text[:8192])):
+    """Without blanks, and without the warnings that a server's program wrote before its list; "" for blanks alone."""
+    head = text[:_LONGEST_OPENING].lstrip(" \t\r\n\ufeff\xa0\x00")
+    if not head:
+        return ""
+    text = text[min(len(text), _LONGEST_OPENING) - len(head) :]
+    if text.startswith(("<?", "<!", "{")) or _LIST_ROOT.match(text) or not (root := _LIST_ROOT.search(head)):
         return text
     problems.append("something stands before the list: it was passed over")
     return text[root.start() :]

@@ -112,7 +112,7 @@ def canonical(url: str) -> str:
     """
     href = normalize(url)
     address, _, query = href.partition("?")
-    if ";" in address or "(" in address:
+    if is_http(address) and (";" in address or "(" in address):
         address = _without_session(address)
     if query:
         query = "&".join(part for part in query.split("&") if part and not _is_noise(part))
