@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from playwright.async_api import Error as PlaywrightError
@@ -34,7 +35,7 @@ async def blank_page(
 ) -> AsyncIterator[Page]:
     """An empty page. Whatever it has become when the block ends, it is closed; a browser that cannot do that is
     marked as broken."""
-    context = await browser.driven.new_context(**_options(request, traffic, proxy, settings))
+    context = await browser.driven.new_context(**_options(request, traffic, proxy, settings, browser.driven.version))
     try:
         await context.add_init_script(INIT)
         if request.policy.cookies:
@@ -51,18 +52,26 @@ async def blank_page(
             browser.broken = browser.broken or "a page would not close"
 
 
-def user_agent(policy: FetchPolicy, settings: Settings) -> str:
-    """The name to give."""
+def user_agent(policy: FetchPolicy, settings: Settings, version: str) -> str:
+    """The name to give, in a browser of that version. Chromium tells its true version besides the name, and shields
+    notice when the two differ: unless the operator has chosen the name, it is made to agree."""
     if policy.user_agent:
         return policy.user_agent
-    return settings.bot_user_agent if policy.user_agent_mode == "bot" else settings.browser_user_agent
+    if policy.user_agent_mode == "bot":
+        return settings.bot_user_agent
+    chosen = settings.browser_user_agent
+    if chosen != type(settings).model_fields["browser_user_agent"].default:
+        return chosen
+    return re.sub(r"Chrome/\d+", f"Chrome/{version.partition('.')[0]}", chosen)
 
 
-def _options(request: PageRequest, traffic: PageTraffic, proxy: str, settings: Settings) -> dict[str, Any]:
+def _options(
+    request: PageRequest, traffic: PageTraffic, proxy: str, settings: Settings, version: str
+) -> dict[str, Any]:
     policy = request.policy
     options: dict[str, Any] = {
         "proxy": {"server": proxy, "bypass": "<-loopback>", "username": traffic.user, "password": traffic.password},
-        "user_agent": user_agent(policy, settings),
+        "user_agent": user_agent(policy, settings, version),
         "locale": policy.locale or "en-US",
         "viewport": _VIEWPORT,
         "device_scale_factor": SCALE,

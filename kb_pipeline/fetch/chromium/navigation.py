@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 USELESS: Final = frozenset({"Media", "Font"})
 """Resource types that hold no text."""
 _DOCUMENT: Final = "Document"
+_OTHER: Final = "Other"
 
 
 class Navigation:
@@ -70,7 +71,7 @@ class Navigation:
         self._page.on("response", self._came)
         self._page.on("download", self._downloads)
         self._session.on("Fetch.requestPaused", self._paused)
-        kinds = ("*",) if self._own_headers else (_DOCUMENT, *sorted(USELESS))
+        kinds = ("*",) if self._own_headers else (_DOCUMENT, _OTHER, *sorted(USELESS))
         patterns = [{"urlPattern": "*"} | ({} if kind == "*" else {"resourceType": kind}) for kind in kinds]
         await self._session.send("Fetch.enable", {"patterns": patterns})
 
@@ -118,7 +119,7 @@ class Navigation:
 
     async def _decide(self, event: dict[str, Any]) -> None:
         kind, url = event["resourceType"], event["request"]["url"]
-        may = kind not in USELESS
+        may = kind not in USELESS and not _is_icon(event)
         if kind == _DOCUMENT and event["frameId"] == self._main:
             may = await self._may_go(without_fragment(url))
         with contextlib.suppress(PlaywrightError):  # the page may be gone meanwhile
@@ -164,3 +165,10 @@ class Navigation:
         """Decide nothing more."""
         for task in list(self._deciding):
             task.cancel()
+
+
+def _is_icon(event: dict[str, Any]) -> bool:
+    """Whether a request is for the page's icon: what is of no other kind, and takes pictures only."""
+    headers: dict[str, str] = event["request"]["headers"]
+    accepted = next((value for name, value in headers.items() if name.lower() == "accept"), "")
+    return event["resourceType"] == _OTHER and accepted.startswith("image/")

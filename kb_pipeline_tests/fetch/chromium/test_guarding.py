@@ -22,6 +22,8 @@ from kb_pipeline.errors import (
 )
 from kb_pipeline.fetch.answers import Answer
 from kb_pipeline.fetch.hops import HopRefused
+from kb_pipeline.fetch.policy import FetchPolicy
+from kb_pipeline.settings import Settings
 from kb_pipeline_tests.fetch.chromium.rendering_desk import desk
 from kb_pipeline_tests.sites.proxies import HttpProxy, SocksProxy
 from kb_pipeline_tests.sites.replies import Reply, Reset, Stall, redirect
@@ -294,7 +296,7 @@ def test_the_policy_says_who_we_are_and_where(site, renders):
         "<p id=p></p><script>p.textContent = [navigator.language, new Date().getTimezoneOffset(),"
         " navigator.userAgent].join()</script>"
     )
-    assert "Chrome/146" in renders.html(site.url("/"))
+    assert "Safari/537.36" in renders.html(site.url("/"))
     assert f"{renders.settings.bot_user_agent}" in renders.html(site.url("/"), user_agent_mode="bot")
     html = renders.html(site.url("/"), user_agent="Me/1", locale="de-DE", timezone_id="Asia/Tokyo")
     assert "de-DE,-540,Me/1" in html
@@ -302,13 +304,25 @@ def test_the_policy_says_who_we_are_and_where(site, renders):
     assert site.requests[-1].headers["accept-language"].startswith("de-DE")
 
 
-def test_media_and_fonts_are_not_asked_for(site, renders):
+def test_our_browser_name_agrees_with_the_browsers_version_unless_the_operator_chose_it():
+    from kb_pipeline.fetch.chromium.context import user_agent  # noqa: PLC0415 - needs Playwright
+
+    default, chosen = Settings(), Settings(browser_user_agent="Mozilla/5.0 Chrome/99.0.0.0")
+    assert "Chrome/156.0.0.0 " in user_agent(FetchPolicy(), default, "156.0.8078.114")
+    assert user_agent(FetchPolicy(), chosen, "156.0.8078.114") == chosen.browser_user_agent
+    assert user_agent(FetchPolicy(user_agent="Me/1"), default, "156.0.8078.114") == "Me/1"
+    assert user_agent(FetchPolicy(user_agent_mode="bot"), default, "156.0.8078.114") == default.bot_user_agent
+
+
+def test_media_fonts_and_icons_are_not_asked_for(site, renders):
     site.pages["/"] = (
         "<style>@font-face { font-family: f; src: url(/f.woff2) } p { font-family: f }</style>"
         "<p>x<video src=/v.mp4 autoplay></video><audio src=/a.mp3 autoplay></audio><img src=/i.png>"
+        "<script>const w = new Worker('/w.js'); w.onmessage = e => document.body.append(e.data)</script>"
     )
-    renders.content(site.url("/"))
-    assert (site.count("/f.woff2"), site.count("/v.mp4"), site.count("/a.mp3"), site.count("/i.png")) == (0, 0, 0, 1)
+    site.pages["/w.js"] = Reply("postMessage('worked')", content_type="text/javascript")
+    assert "worked" in renders.html(site.url("/"), delay_before_return_html=0.5)
+    assert {request.target for request in site.requests} == {"/", "/i.png", "/w.js"}
 
 
 def test_why_a_site_was_not_reached_is_told_as_by_any_other_request(site, inside, renders):
