@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.fetch.retry_after import http_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,13 +121,8 @@ def _is_over(attributes: dict[str, str]) -> bool:
     seconds = _SECONDS.fullmatch(attributes.get("max-age", ""))
     if seconds is not None:
         return bool(seconds[1]) or seconds[2] == "0"
-    if "expires" not in attributes:
-        return False
-    try:
-        until = parsedate_to_datetime(attributes["expires"])
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return False
-    return (until if until.tzinfo else until.replace(tzinfo=UTC)) <= datetime.now(UTC)
+    until = http_date(attributes.get("expires", ""))
+    return until is not None and until <= datetime.now(UTC)
 
 
 def _is_under(host: str, domain: str) -> bool:

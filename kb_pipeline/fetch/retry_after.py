@@ -22,16 +22,17 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime) -> float | No
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return min(float(value), LONGEST) if len(value) < 10 else LONGEST  # noqa: PLR2004 - past any sane number
-    moment = _http_date(value)
+    moment = http_date(value)
     if moment is None:
         return None
-    sent = _http_date(headers.get("date", "")) or now
+    sent = http_date(headers.get("date", "")) or now
     return min(max(0.0, (moment - sent).total_seconds()), LONGEST)
 
 
-def _http_date(value: str) -> datetime | None:
+def http_date(value: str) -> datetime | None:
+    """The moment that a header names (RFC 9110 §5.6.7), in whichever of the forms that are met; None when in none."""
     try:
         moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, IndexError, OverflowError):  # the last for a zone of a million days, say
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
