@@ -34,7 +34,11 @@ async def unless_alarmed(
     crashes, BodyTooLarge when the browser grows by more than `max_mb` MB under it, BrowserLost."""
     crashed, gone = asyncio.Event(), asyncio.Event()
     page.on("crash", lambda _: crashed.set())
-    browser.driven.on("disconnected", lambda _: gone.set())
+
+    def went(_browser: object) -> None:
+        gone.set()
+
+    browser.driven.on("disconnected", went)
     working = asyncio.ensure_future(job)
     alarms = [
         asyncio.ensure_future(navigation.refused_hop()),
@@ -51,6 +55,7 @@ async def unless_alarmed(
     except PlaywrightError as error:
         raise meaning(error, browser) from error
     finally:
+        browser.driven.remove_listener("disconnected", went)
         for task in (working, *alarms):
             task.cancel()
         await asyncio.gather(working, *alarms, return_exceptions=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -29,6 +27,7 @@ log = structlog.get_logger(__name__)
 _START_SECONDS: Final = 30.0
 _END_SECONDS: Final = 10.0
 """For the keeper to end the whole tree, and for the driver to notice."""
+_GONE_SECONDS: Final = 2.0
 _MB: Final = 2**20
 
 
@@ -37,8 +36,8 @@ class Browser:
     """A running Chromium that renders one page at a time."""
 
     driven: PlaywrightBrowser
-    keeper: int
-    """Process id of whoever ends it; Chromium and all its children descend from that."""
+    keeper: psutil.Process
+    """Whoever ends it; Chromium and all its children descend from that."""
     born: float = field(default_factory=time.monotonic)
     pages: int = 0
     broken: str = ""
@@ -55,14 +54,14 @@ class Browser:
 
     async def end(self) -> None:
         """Kill it with all that it started, and wait until it is gone. Never raises."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.keeper, signal.SIGTERM)
+        with contextlib.suppress(psutil.Error):
+            self.keeper.terminate()
         with contextlib.suppress(TimeoutError, PlaywrightError):
             async with asyncio.timeout(_END_SECONDS):
                 await self.driven.close()
-                return
-        log.warning("browser.did_not_end", keeper=self.keeper)
-        await asyncio.to_thread(_kill_tree, self.keeper)
+        if not await asyncio.to_thread(_is_gone, self.keeper):
+            log.warning("browser.did_not_end", keeper=self.keeper.pid)
+            await asyncio.to_thread(_kill_tree, self.keeper)
 
 
 async def start_browser(playwright: Playwright, chromium: str, folder: Path, lock: Path, proxy: str) -> Browser:
@@ -80,8 +79,8 @@ async def start_browser(playwright: Playwright, chromium: str, folder: Path, loc
             handle_sighup=False,
             timeout=_START_SECONDS * 1000,
         )
-        return Browser(driven, int((folder / PID_FILE).read_text()))
-    except (PlaywrightError, OSError, ValueError) as error:
+        return Browser(driven, psutil.Process(int((folder / PID_FILE).read_text())))
+    except (PlaywrightError, OSError, ValueError, psutil.Error) as error:
         message = f"Chromium could not be started ({_words(error)})"
         raise TierUnavailable(message) from error
 
@@ -93,18 +92,24 @@ def _words(error: Exception) -> str:
     return (fatal or lines or [str(error).partition("\n")[0]])[-1][:300]
 
 
-def _tree_mb(pid: int) -> int:
+def _is_gone(keeper: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        psutil.wait_procs([keeper], timeout=_GONE_SECONDS)
+        return not keeper.is_running() or bool(keeper.status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
+def _tree_mb(keeper: psutil.Process) -> int:
     total = 0
     with contextlib.suppress(psutil.Error):
-        for process in psutil.Process(pid).children(recursive=True):
+        for process in keeper.children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 total += process.memory_info().rss
     return total // _MB
 
 
-def _kill_tree(pid: int) -> None:
+def _kill_tree(keeper: psutil.Process) -> None:
     with contextlib.suppress(psutil.Error):
-        keeper = psutil.Process(pid)
         for process in [*keeper.children(recursive=True), keeper]:
             with contextlib.suppress(psutil.Error):
                 process.kill()

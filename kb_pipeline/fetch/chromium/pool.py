@@ -88,7 +88,7 @@ class BrowserPool:
             self._playwright = None  # the driver may be what is broken
             browser = await self._launch(self._folder)
         self._all.add(browser)
-        log.debug("browser.started", version=browser.driven.version, keeper=browser.keeper)
+        log.debug("browser.started", version=browser.driven.version, keeper=browser.keeper.pid)
         return browser
 
     async def _launch(self, folder: RunFolder) -> Browser:
