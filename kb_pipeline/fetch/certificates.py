@@ -25,7 +25,7 @@ _LEAST_LABELS_UNDER_A_STAR: Final = 2
 
 
 class Certificates:
-    """Looks at certificates through `backend`, which guards what it dials. Each host is looked at once."""
+    """Looks at certificates through `backend`, which guards what it dials. One that was seen is remembered."""
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: ssl.SSLContext, seconds: float) -> None:
         self._backend = backend
@@ -40,9 +40,11 @@ class Certificates:
             return None
         key = (target.host, target.port)
         if key not in self._found:
+            names = await self._names(target.host, target.port)
+            if not names:
+                return None  # Not kept: the next page may find the host in a better hour.
             if len(self._found) >= _MOST_HOSTS:
                 self._found.clear()
-            names = await self._names(target.host, target.port)
             self._found[key] = covers(names, apex) and not covers(names, target.host)
         return target.url.replace(f"://{_WWW}", "://", 1) if self._found[key] else None
 

@@ -47,6 +47,29 @@ def test_a_variable_that_is_no_setting_is_said_with_what_may_be_meant(examined, 
     assert "KB_ALOW_PRIVATE (was KB_ALLOW_PRIVATE meant?)" in findings["settings"]["found"]
 
 
+def test_the_proxy_and_the_settings_of_sites_are_told_without_their_secrets(examined, environment):
+    environment.setenv("WEBSCRAPER_PROXY", "http://me:geheim@proxy.example:3128")
+    environment.setenv("WEBSCRAPER_PROXY_MODE", "fallback")
+    environment.setenv("WEB_SCRAPER_SITE_CONFIG", '{"a.example": {"basic_auth": "me:geheim", "lokale": 1}}')
+    _, findings = examined()
+    assert findings["proxy and site settings"]["found"] == (
+        "proxy proxy.example:3128, after trouble; 1 entries of WEB_SCRAPER_SITE_CONFIG, which has fields that are not"
+        " known: lokale"
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("WEBSCRAPER_PROXY", "me:geheim@h"), ("WEB_SCRAPER_SITE_CONFIG", '{"a.example": {"basic_auth": "geheim"}}')],
+)
+def test_a_secret_setting_that_cannot_be_read_is_named_and_not_shown(examined, environment, variable, value):
+    environment.setenv(variable, value)
+    _, findings = examined()
+    assert findings["settings"]["verdict"] == "bad"
+    assert variable in findings["settings"]["found"]
+    assert "geheim" not in str(findings)
+
+
 def test_a_server_that_is_down_does_not_keep_the_rest_from_being_checked(examined, environment):
     environment.setenv("KB_POSTGRES_URL", "postgresql://127.0.0.1:1/kb")
     answer, findings = examined()

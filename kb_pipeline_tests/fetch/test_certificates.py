@@ -295,6 +295,22 @@ def test_a_host_that_stalls_in_the_second_handshake_leads_nowhere(authority):
         assert asyncio.run(run(port.url(scheme="https", host=WWW))) is None
 
 
+def test_a_host_that_could_not_be_looked_at_is_looked_at_again(authority):
+    tls = tls_of(authority.issue_cert(APEX))
+
+    def closes_once(connection, _sleep):
+        if port.connections > 1:
+            with tls.wrap_socket(connection, server_side=True) as secured:
+                secured.recv(1)
+
+    async def run():
+        async with client(authority) as http:
+            return [await http.apex_for(port.url(scheme="https", host=WWW)) for _ in range(2)]
+
+    with Talker(closes_once) as port:
+        assert asyncio.run(run()) == [None, port.url(scheme="https", host=APEX)]
+
+
 def test_an_owner_reads_what_is_wrong_with_the_name(authority):
     with serve(authority.issue_cert("other.example")) as site:
         result, _ = ask(site.url("/"), authority)
