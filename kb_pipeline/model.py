@@ -272,6 +272,8 @@ class Refresh:
     held_removals: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     run_id: str | None = None
+    trouble: str | None = None
+    """Why pages of it gave nothing new, in one line; None when all did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kb_pipeline.cli.status import needs_somebody
 from kb_pipeline.model import PageStatus, Publication, Refresh, Site, SiteOptions
+from kb_pipeline.stages.troubles import why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from kb_pipeline.store.failures import FailedPage
     from kb_pipeline.store.stores import Stores
 
-MOST_LISTED = 10
+MOST_LISTED = 14
 MOST_FAILURES = 20
 
 
@@ -57,7 +58,7 @@ def show_site_page(output: Output, page: SitePage) -> None:
     for columns, rows in (
         (("pages", "number"), states),
         (("left out because", "pages"), list(page.left_out_because.items())),
-        (("refresh", "kind", "started", "ended", "outcome", "reason"), [_refresh_row(r) for r in page.refreshes]),
+        (("refresh", "kind", "started", "ended", "outcome", "why"), [_refresh_row(r) for r in page.refreshes]),
         (("version", "refresh", "pages", "chunks", "since", "live", "reason"), [_row(p) for p in page.publications]),
         (("step", "page", "attempts", "next try", "error"), [_failure_row(failure) for failure in page.failures]),
     ):
@@ -83,8 +84,8 @@ def _show_site(output: Output, page: SitePage) -> None:
 
 
 def _refresh_row(refresh: Refresh) -> tuple[object, ...]:
-    outcome, reason = refresh.outcome or "open", refresh.reason or ""
-    return refresh.generation, refresh.kind, refresh.started_at, refresh.finished_at, outcome, reason
+    outcome = refresh.outcome or "open"
+    return refresh.generation, refresh.kind, refresh.started_at, refresh.finished_at, outcome, why(refresh)
 
 
 def _row(version: Publication) -> tuple[object, ...]:

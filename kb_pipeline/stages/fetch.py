@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -23,7 +23,9 @@ from kb_pipeline.stages.fetch_report import FetchReport
 from kb_pipeline.stages.losses import ask_for_lost_bodies
 from kb_pipeline.stages.removals import fold_canonical_duplicates, settle_removals
 from kb_pipeline.stages.report import quiet
+from kb_pipeline.stages.troubles import as_table, history, in_one_line
 from kb_pipeline.store.frontier import Frontier
+from kb_pipeline.store.reports import Reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from kb_pipeline.settings import Settings
     from kb_pipeline.stages.report import Progress
     from kb_pipeline.store.stores import Stores
+
+MOST_LISTED: Final = 14
+"""Refreshes in the history that is shown with the asset."""
 
 log = structlog.get_logger(__name__)
 
@@ -108,4 +113,8 @@ def _record(stores: Stores, site_id: str, frontier: Frontier, report: FetchRepor
     report.flatten()
     outcomes = {outcome.value: report.outcomes[outcome] for outcome in Outcome}
     stores.refreshes.set_counts(site_id, report.generation, outcomes)
+    troubles = Reports(stores.database).troubles(site_id, report.generation)
+    stores.refreshes.set_trouble(site_id, report.generation, in_one_line(troubles))
+    report.tables |= {"reasons": as_table(troubles)} if troubles else {}
+    report.tables["history"] = history(stores.refreshes.recent(site_id, MOST_LISTED))
     log.info("crawl.fetched", site=site_id, generation=report.generation, **report.counts)

@@ -18,6 +18,7 @@ from kb_pipeline.errors import NothingToPublish
 from kb_pipeline.model import RefreshKind, RefreshOutcome
 from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.stages.report import ChangeRow, Progress, StageReport, quiet
+from kb_pipeline.stages.troubles import history
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, count_rows, tags
@@ -38,6 +39,7 @@ STEP: Final = "publish"
 JITTER: Final = 0.1
 """Share of the interval by which the next refresh is moved, so that sites registered together drift apart."""
 MOST_LISTED: Final = 50
+MOST_REFRESHES: Final = 14
 _LEDGER_PAGES: Final = 1000
 _TOLD_CAUSES: Final = 3
 _HISTORY: Final = 1000
@@ -93,6 +95,7 @@ def publish(
             _drop_other_models(stores, store)
             tidy(store, [name for name in store.table_names() if name == table_name or not name.startswith(_VECTORS)])
         _end_refresh(stores, site)
+        report.tables["history"] = history(stores.refreshes.recent(site_id, MOST_REFRESHES))
         report.counts |= {"rows": report.publication.rows, "pages": report.publication.pages, "new": int(report.is_new)}
         return report
 

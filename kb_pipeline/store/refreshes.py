@@ -31,6 +31,7 @@ _DISCOVERED: Final = named("refreshes_discovered")
 _FETCHED: Final = named("refreshes_fetched")
 _SET_COUNTS: Final = named("refreshes_set_counts")
 _SPEND: Final = named("refreshes_spend")
+_SET_TROUBLE: Final = named("refreshes_set_trouble")
 _HOLD_REMOVALS: Final = named("refreshes_hold_removals")
 _CONFIRM_REMOVALS: Final = named("refreshes_confirm_removals")
 _FINISH: Final = named("refreshes_finish")
@@ -103,6 +104,10 @@ class Refreshes:
     def spend(self, site_id: str, generation: int, spent: Mapping[str, int]) -> None:
         """Add to these counts, of which there is at least one."""
         self._database.execute(_SPEND, site_id=site_id, generation=generation, spent=to_json(dict(spent)))
+
+    def set_trouble(self, site_id: str, generation: int, trouble: str | None) -> None:
+        """Write down why pages of it gave nothing new."""
+        self._database.execute(_SET_TROUBLE, site_id=site_id, generation=generation, trouble=trouble)
 
     def hold_removals(self, site_id: str, generation: int, held: int) -> None:
         """Record how many removals wait to be confirmed; 0 when none does any more."""

@@ -18,6 +18,7 @@ _RETRIES_DUE: Final = named("report_retries_due")
 _OUTCOMES: Final = named("report_outcomes")
 _UNANSWERED: Final = named("report_unanswered")
 _HELD_REMOVALS: Final = named("report_held_removals")
+_TROUBLES: Final = named("report_troubles")
 _THIN_PAGES: Final = named("report_thin_pages")
 _THIN_PAGES_COUNT: Final = named("report_thin_pages_count")
 
@@ -46,6 +47,14 @@ class ReportedPage:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why some pages gave nothing new."""
+
+    reason: str
+    pages: int
+
+
 class Reports:
     """Read-only queries over all tables of the control plane."""
 
@@ -68,6 +77,10 @@ class Reports:
     def unanswered(self, site_id: str, generation: int, *, most: int = MOST_LISTED) -> list[ReportedPage]:
         """Pages of the refresh that ended without an answer, or have not ended."""
         return self._database.all(_UNANSWERED, ReportedPage, site_id=site_id, generation=generation, most=most)
+
+    def troubles(self, site_id: str, generation: int, *, most: int = MOST_LISTED) -> list[Trouble]:
+        """Why pages of the refresh gave nothing new, the commonest reason first."""
+        return self._database.all(_TROUBLES, Trouble, site_id=site_id, generation=generation, most=most)
 
     def held_removals(self, site_id: str, *, most: int = MOST_LISTED) -> list[ReportedPage]:
         """Pages that are gone, forbidden or redirect away, whose copy is kept until that is confirmed."""

@@ -77,3 +77,6 @@ WHERE site_id = %(site_id)s AND generation = %(generation)s AND finished_at IS N
 -- name: refreshes_finish
 UPDATE refreshes SET finished_at = %(now)s, outcome = %(outcome)s, reason = %(reason)s
 WHERE site_id = %(site_id)s AND generation = %(generation)s AND finished_at IS NULL;
+
+-- name: refreshes_set_trouble
+UPDATE refreshes SET trouble = %(trouble)s WHERE site_id = %(site_id)s AND generation = %(generation)s;

@@ -75,3 +75,11 @@ ORDER BY url LIMIT %(most)s;
 -- name: report_thin_pages_count
 SELECT count(*) FROM pages
 WHERE site_id = %(site_id)s AND state = 'thin' AND (content_hash IS NULL OR removed_generation IS NOT NULL);
+
+-- Why pages of a refresh gave nothing new, the commonest reason first.
+-- name: report_troubles
+SELECT coalesce(reason, state) AS reason, count(*) AS pages
+FROM pages
+WHERE site_id = %(site_id)s AND wanted_generation = %(generation)s AND done_generation >= %(generation)s
+  AND state NOT IN ('fresh', 'unchanged', 'duplicate', 'excluded')
+GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT %(most)s;
