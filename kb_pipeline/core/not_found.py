@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 LEAST_WORDS: Final = 5
 """An answer that says less could be anything."""
-MOST_WORDS: Final = 3_000
-"""Words of a page that are compared. One that says more is no not-found page."""
+MOST_WORDS: Final = 300
+"""An answer that says more is likelier a page of the site that is shown in place of others."""
 MOST_OWN_WORDS: Final = 2
 """Words that a page may have and the not-found page not, and the other way round."""
 WORDS_FOR_EACH_OWN: Final = 20
 """Words that both have in common for each of these."""
 SAME_BUILD: Final = 0.9
 """Share of elements that both pages have in common."""
+_INDEX: Final = re.compile(r"/(?:index|default)\.\w+$")
 _LETTERS: Final = "bcdfghjkmnpqrstvwxz"
 _SLUG_LETTERS: Final = 14
 _WORD: Final = re.compile(r"\w+")
@@ -61,10 +62,19 @@ def made_up_address(start: str, seed: str, addresses: Iterable[str] = ()) -> str
     return urlunsplit((parts.scheme, parts.netloc, f"{folder}/{slug}", "", ""))
 
 
+def is_above(url: str, made_up: str) -> bool:
+    """Whether a page is the start page of the site, or of a folder that the made-up address is in. Some sites show the
+    nearest of these for what does not exist."""
+    page, asked = urlsplit(url), urlsplit(made_up)
+    folder = _INDEX.sub("", page.path).rstrip("/") + "/"
+    return not page.query and asked.path.startswith(folder)
+
+
 def look_of(text: Text, html: str, *urls: str) -> Look | None:
-    """How a page at these addresses looks; None for one that says too little or too much to be compared."""
-    words = _words(plain_text(text.markdown), _address_words(urls))
-    if not LEAST_WORDS <= len(words) <= MOST_WORDS:
+    """How a page at these addresses looks; None for one that says too little to be compared. Of one that says more than
+    MOST_WORDS, so many are kept that this is seen."""
+    words = _words(plain_text(text.markdown), _address_words(urls))[: MOST_WORDS + 1]
+    if len(words) < LEAST_WORDS:
         return None
     document, _ = parse_html(html)
     return Look(_words(text.title, _address_words(urls)), words, _tags(document))

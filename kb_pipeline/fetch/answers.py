@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
 
 if TYPE_CHECKING:
+    from kb_pipeline.core.not_found import Look
     from kb_pipeline.fetch.client import Response
     from kb_pipeline.model import Text
 
@@ -104,6 +105,8 @@ class PageRequest:
     """How this address is fetched, where the operator said so."""
     answered: Response | None = None
     """What the site answered the first tier, for those after it."""
+    not_found: Look | None = None
+    """What the site shows for addresses that do not exist, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ RULES: Final[dict[Answer, Rule]] = {
     Answer.UNREADABLE: Rule(Outcome.THIN, "No text could be read from the file ({why})"),
     Answer.NOT_A_DOCUMENT: Rule(Outcome.THIN, "This is not a page or a PDF ({why})"),
     Answer.NOT_FOUND: Rule(Outcome.GONE, "We couldn't find this page ({status})"),
-    Answer.SOFT_NOT_FOUND: Rule(Outcome.GONE, "The page says that it was not found"),
+    Answer.SOFT_NOT_FOUND: Rule(Outcome.GONE, "The page {why}"),
     Answer.NOINDEX: Rule(Outcome.FORBIDDEN, "The page asks not to be indexed (noindex)"),
     Answer.ROBOTS_FORBIDS: Rule(Outcome.FORBIDDEN, "robots.txt does not allow this page"),
     Answer.LOGIN_WALL: Rule(Outcome.GATE, "The page asks for a login"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.bodies import BodyKind, decode_html, kind_of
 from kb_pipeline.core.extract import examine
 from kb_pipeline.core.fingerprints import content_hash
+from kb_pipeline.core.not_found import is_same, look_of, may_be_same
 from kb_pipeline.core.page_state import classify
 from kb_pipeline.errors import BodyUnreadable
 from kb_pipeline.fetch.answers import Answer
@@ -15,11 +16,15 @@ from kb_pipeline.fetch.robots_tag import RobotsTag, parse_robots_tag
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 
 if TYPE_CHECKING:
+    from kb_pipeline.core.not_found import Look
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.client import Response
     from kb_pipeline.model import Text
 
 DOCUMENT_KINDS: Final = frozenset({BodyKind.HTML, BodyKind.PDF, BodyKind.TEXT})
+
+SAYS_NOT_FOUND: Final = "says that it was not found"
+SHOWN_FOR_ANY: Final = "is what this site shows for addresses that do not exist"
 
 _NOT_MODIFIED: Final = 304
 _MISSING: Final = frozenset({404, 410})
@@ -107,8 +112,11 @@ def _read_document(response: Response, request: PageRequest, tag: RobotsTag, tok
         return Reading(Answer.UNREADABLE, str(error))
     # The page's state comes before noindex: a login page is often noindex, and removes nothing.
     if found.state in _STATES:
-        return Reading(_STATES[found.state], f"the page is a {_STATES[found.state].value}")
+        answer = _STATES[found.state]
+        return Reading(answer, SAYS_NOT_FOUND if answer is Answer.SOFT_NOT_FOUND else f"the page is a {answer.value}")
     text = found.text
+    if request.not_found is not None and _is_not_found_page(response, text, request.not_found):
+        return Reading(Answer.SOFT_NOT_FOUND, SHOWN_FOR_ANY)
     nofollow = tag.nofollow or text.nofollow
     if (tag.noindex or text.noindex) and not request.ignore_noindex:
         return Reading(Answer.NOINDEX, nofollow=nofollow)
@@ -116,6 +124,14 @@ def _read_document(response: Response, request: PageRequest, tag: RobotsTag, tok
         why = f"{text.characters} characters of text, {MIN_TEXT_CHARACTERS} are needed"
         return Reading(Answer.THIN, why, text, nofollow)
     return Reading(Answer.DOCUMENT, "", text, nofollow)
+
+
+def _is_not_found_page(response: Response, text: Text, not_found: Look) -> bool:
+    if not may_be_same(text, not_found):
+        return False
+    html = decode_html(response.body, response.content_type)
+    look = look_of(text, html, response.url, response.final_url)
+    return look is not None and is_same(look, not_found)
 
 
 def _state(response: Response) -> PageState:

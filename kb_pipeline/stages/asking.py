@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb_pipeline.core import extract as extraction
+from kb_pipeline.core.not_found import is_above
 from kb_pipeline.fetch.answers import PageRequest
 from kb_pipeline.fetch.site_config import NOTHING_SAID, SiteConfig
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kb_pipeline.model import Site
     from kb_pipeline.settings import Settings
     from kb_pipeline.store.frontier import DuePage, Rejected
+    from kb_pipeline.store.not_found_probes import NotFoundProbe
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Rules:
     """Names of the chain's tiers."""
     site_config: SiteConfig = NOTHING_SAID
     """How the operator has each page fetched."""
+    probe: NotFoundProbe | None = None
+    """What the site shows for an address that does not exist, where pages can be told from it."""
 
 
 def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
@@ -36,6 +40,8 @@ def to_look_for(rules: Rules, depth: int) -> frozenset[str]:
     wanted = set()
     if not options.ignore_noindex:
         wanted.add(f"noindex for {rules.settings.bot_token}")
+    if rules.probe is not None:
+        wanted.add("what is shown for addresses that do not exist")
     if options.subdomains:
         wanted.add("subdomains")
     if rules.harvest_links and depth < options.max_depth:
@@ -59,8 +65,11 @@ def rejected_before(due: DuePage, rules: Rules) -> Rejected | None:
 
 
 def request_for(due: DuePage, rules: Rules) -> PageRequest:
-    """The request for a page, by the operator's policy for its address."""
-    return replace(_comparing(due, rules), policy=rules.site_config.policy_for(due.url))
+    """The request for a page, by the operator's policy for its address. A start page is not compared with what is shown
+    for addresses that do not exist: it may be just that."""
+    probe = rules.probe
+    not_found = probe.look if probe is not None and not is_above(due.url, probe.url) else None
+    return replace(_comparing(due, rules), policy=rules.site_config.policy_for(due.url), not_found=not_found)
 
 
 def _comparing(due: DuePage, rules: Rules) -> PageRequest:

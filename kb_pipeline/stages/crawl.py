@@ -33,7 +33,6 @@ from kb_pipeline.store.frontier import DuePage, Ending
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kb_pipeline.core.not_found import Look
     from kb_pipeline.fetch.robots_gate import RobotsGate
     from kb_pipeline.fetch.site_config import SiteConfig
     from kb_pipeline.fetch.tiers import TiersFor
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from kb_pipeline.stages.fetch_report import FetchReport
     from kb_pipeline.stages.report import Progress
     from kb_pipeline.store.frontier import Frontier
+    from kb_pipeline.store.not_found_probes import NotFoundProbe
     from kb_pipeline.store.stores import Stores
 
 log = structlog.get_logger(__name__)
@@ -103,7 +103,7 @@ class Crawl:
                 harvest_links=self._committer.joins_links(),
                 tiers=self._chain.names,
                 site_config=sites,
-                not_found=self._not_found(),
+                probe=self._probe(),
             )
             await self._tell()
             try:
@@ -111,9 +111,9 @@ class Crawl:
             finally:
                 await self._cancel()
 
-    def _not_found(self) -> Look | None:
+    def _probe(self) -> NotFoundProbe | None:
         probe = self._stores.not_found_probes.get(self._site.site_id)
-        return probe.look if probe and probe.useless is None else None
+        return probe if probe and probe.look else None
 
     async def _open(self, stack: AsyncExitStack) -> tuple[Chain, RobotsGate, SiteConfig]:
         politeness = shared_politeness(self._stores, self._settings, self._site)

@@ -21,6 +21,7 @@ from kb_pipeline.stages.approve import WAITS, check_allowance, grant
 from kb_pipeline.stages.estimate import Sample, make_estimate, take_sample
 from kb_pipeline.stages.lifecycle import open_refresh
 from kb_pipeline.stages.listing import Listing, SiteReader
+from kb_pipeline.stages.probing import Prober
 from kb_pipeline.stages.rejudge import leave_out_surplus, leave_out_unwanted, readmit_links
 from kb_pipeline.stages.report import ChangeRow, StageReport, quiet
 from kb_pipeline.stages.selection import Selection, Selector, cap
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kb_pipeline.settings import Settings
     from kb_pipeline.stages.report import Progress
     from kb_pipeline.store.discovery import KnownPage
+    from kb_pipeline.store.not_found_probes import NotFoundProbe
     from kb_pipeline.store.stores import Stores
 
 log = structlog.get_logger(__name__)
@@ -72,6 +74,8 @@ class _Found:
     selection: Selection
     sample: Sample | None
     seconds_a_page: float
+    probe: NotFoundProbe | None = None
+    """What it shows for an address that does not exist."""
 
 
 def discover(
@@ -99,7 +103,8 @@ def discover(
         known = ledger.known()
         history = Sample.of_history(ledger.history())
         was_listed = Frontier(stores.database, site_id, refresh.generation).has_list()
-        found = asyncio.run(_ask_site(stores, settings, site, known, history, was_listed=was_listed))
+        seed = f"{site_id} {refresh.generation}"
+        found = asyncio.run(_ask_site(stores, settings, site, known, history, seed, was_listed=was_listed))
         lock.assert_held()
         report = DiscoveryReport(generation=refresh.generation, previous_kept=_previous_kept(stores, refresh))
         with stores.database.transaction():
@@ -143,6 +148,7 @@ async def _ask_site(
     site: Site,
     known: dict[str, KnownPage],
     sample: Sample | None,
+    seed: str,
     *,
     was_listed: bool,
 ) -> _Found:
@@ -161,7 +167,8 @@ async def _ask_site(
             sample = await take_sample(
                 session.client, session.hops, selection.kept, max_bytes=settings.max_html_bytes, most=most
             )
-    return _Found(listing, selection, sample, max(session.gap, delay))
+        probe = await Prober(site, session, settings).probe(seed, selection.kept, listing.start_page)
+    return _Found(listing, selection, sample, max(session.gap, delay), probe)
 
 
 def _write(
@@ -178,6 +185,7 @@ def _write(
     ledger = DiscoveryLedger(stores.database, site.site_id)
     stores.pages.record_discovered(site.site_id, generation, selection.rows, now)
     stores.aliases.add(site.site_id, selection.aliases, now)
+    stores.not_found_probes.put(site.site_id, generation, found.probe, now)
     reasons = Counter(selection.reasons) + leave_out_unwanted(ledger, site, ledger.unseen(generation))
     reasons += leave_out_surplus(ledger, site, generation)
     asked_again = stores.pages.want_unseen(site.site_id, generation)

@@ -16,6 +16,7 @@ from kb_pipeline.store.embedded import embedded_address, embedded_postgres
 from kb_pipeline.store.failures import Failures
 from kb_pipeline.store.hosts import Hosts, RobotsFiles
 from kb_pipeline.store.lance import SiteStore
+from kb_pipeline.store.not_found_probes import NotFoundProbes
 from kb_pipeline.store.pages import Pages
 from kb_pipeline.store.postgres_urls import PostgresAddress
 from kb_pipeline.store.publications import Publications
@@ -48,6 +49,7 @@ class Stores:
     failures: Failures
     hosts: Hosts
     robots_files: RobotsFiles
+    not_found_probes: NotFoundProbes
     usage: Usage
     allowances: Allowances
     queries: Queries
@@ -83,6 +85,7 @@ class Stores:
             failures=Failures(database),
             hosts=Hosts(database),
             robots_files=RobotsFiles(database),
+            not_found_probes=NotFoundProbes(database),
             usage=Usage(database),
             allowances=Allowances(database),
             queries=Queries(database),

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from kb_pipeline.core.extract import extract_html
-from kb_pipeline.core.not_found import is_same, look_of, made_up_address, may_be_same
+from kb_pipeline.core.not_found import is_above, is_same, look_of, made_up_address, may_be_same
 
 SITE = "https://www.example.org"
 PROBE = f"{SITE}/docs/bcdfghjkmnpqrs"
@@ -93,3 +93,14 @@ def test_a_made_up_address_is_in_the_folder_that_most_pages_are_in():
 def test_a_made_up_address_is_the_same_for_one_refresh_and_another_for_the_next():
     assert made_up_address(f"{SITE}/", "site 4") == made_up_address(f"{SITE}/", "site 4")
     assert made_up_address(f"{SITE}/", "site 4") != made_up_address(f"{SITE}/", "site 5")
+
+
+@pytest.mark.parametrize(
+    ("path", "above"),
+    [
+        *(("/", True), ("", True), ("/docs/", True), ("/docs", True), ("/docs/index.html", True)),
+        *(("/docs/a", False), ("/doc", False), ("/blog/", False), ("/docs/?page=2", False)),
+    ],
+)
+def test_the_start_page_of_a_folder_may_be_what_is_shown_for_what_the_folder_lacks(path, above):
+    assert is_above(f"{SITE}{path}", PROBE) is above
