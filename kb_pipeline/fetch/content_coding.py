@@ -18,6 +18,8 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 
 _PIECE: Final = 64 * 1024
 _MOST_CODINGS: Final = 4
+_MOST_BETWEEN: Final = 32 * 2**20
+"""Bytes between two codings of one body. A document that needs more of them is beyond any limit of its own."""
 _SNIFFED: Final = 1024
 """Bytes after which a limit that depends on the body is asked for; a shorter body is asked for at its end."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -112,7 +114,8 @@ def decoders_for(codings: str | None) -> list[Decoder]:
     if unreadable := _UNREADABLE.intersection(names):
         message = f"the body is coded as {min(unreadable)!r}, which this program does not read"
         raise BodyUndecodable(message)
-    return [_DECODERS[name]() for name in reversed(names) if name in _DECODERS]
+    decoders = [_DECODERS[name]() for name in reversed(names) if name in _DECODERS]
+    return [*(_Between(decoder) for decoder in decoders[:-1]), *decoders[-1:]]
 
 
 def _through(decoders: list[Decoder], encoded: bytes) -> Iterator[bytes]:
@@ -122,6 +125,26 @@ def _through(decoders: list[Decoder], encoded: bytes) -> Iterator[bytes]:
         return
     for piece in decoders[0].feed(encoded):
         yield from _through(decoders[1:], piece)
+
+
+class _Between:
+    """A coding within another. The limit of the body does not see what it unfolds to: a kilobyte of brotli can stand
+    for a gigabyte of gzip that stands for nothing at all, and so on, and would keep this process busy for ever."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+        self._left = _MOST_BETWEEN
+
+    def feed(self, encoded: bytes) -> Iterator[bytes]:
+        for piece in self._decoder.feed(encoded):
+            self._left -= len(piece)
+            if self._left < 0:
+                message = f"one of the body's codings unfolds to more than {_MOST_BETWEEN:,} bytes of another"
+                raise BodyUndecodable(message)
+            yield piece
+
+    def finished(self) -> bool:
+        return self._decoder.finished()
 
 
 class _Zlib:

@@ -328,6 +328,31 @@ def zstd_bomb():
     return b"".join(packer.compress(bytes(1 << 20)) for _ in range(GIBIBYTE >> 20)) + packer.flush()
 
 
+def packed_nothing(codings):
+    """Gzip of empty blocks without end, packed again: it never gives an octet, and no limit of a body sees it."""
+    packer = brotli.Compressor(quality=5, lgwin=24)
+    start = packer.process(bytes.fromhex("1f8b08000000000000ff")) + packer.flush()
+    pieces = [packer.process(b"\0\0\0\xff\xff" * (1 << 20)) + packer.flush() for _ in range(4)]
+    return (
+        start + repeated(pieces, 1 << 14, b"")
+        if codings == 2
+        else gzip.compress(start + repeated(pieces, 1 << 14, b""))
+    )
+
+
+@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize(("codings", "names"), [(2, "gzip, br"), (3, "gzip, br, gzip")])
+def test_codings_that_unfold_to_nothing_without_end_come_to_one(status, codings, names):
+    packed = packed_nothing(codings)
+    assert len(packed) < 250_000
+    with LoopbackSite({"/": Reply(packed, status=status, headers={"Content-Encoding": names})}) as site:
+        if status == 200:
+            with pytest.raises(BodyUndecodable, match="unfolds to more than"):
+                get(site.url("/"))
+        else:
+            assert get(site.url("/")).body == b"", "the status is the answer"
+
+
 BOMBER = """
 import asyncio, resource, sys
 from kb_pipeline.errors import BodyTooLarge
