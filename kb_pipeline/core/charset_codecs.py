@@ -4,6 +4,7 @@ read the C1 controls in every Windows code page, the vendors' characters in Japa
 from __future__ import annotations
 
 import codecs
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Final
 
@@ -27,15 +28,35 @@ _JIS_AS_WINDOWS: Final = str.maketrans(
     {"\u301c": "\uff5e", "\u2016": "\u2225", "\u2212": "\uff0d", "\xa2": "\uffe0", "\xa3": "\uffe1", "\xac": "\uffe2"}
 )
 """Six characters of JIS X 0208 that Windows, and so the standard, maps to others."""
+_EXTENDED: Final = frozenset({"gb18030", "euc-jp", "iso-2022-jp"})
+"""Codecs that the standard's characters are added to, one error at a time."""
+_MOST_ERRORS: Final = 10_000
+"""What has more is no text in that encoding."""
 _ERRORS: Final = "kb_pipeline.whatwg"
+_errors_left: ContextVar[list[int]] = ContextVar("_errors_left")
+
+
+class _TooManyErrorsError(Exception):
+    """Ends a decoding that asks for help too often: each time costs a microsecond."""
 
 
 def decode(octets: bytes, encoding: str) -> str:
     """The text of `octets` in an encoding by the standard's name. What is no character becomes U+FFFD."""
     if encoding not in _MULTIBYTE:
         return codecs.charmap_decode(octets, "strict", _table(encoding))[0]
-    text = octets.decode(_CODECS.get(encoding, encoding), _ERRORS)
+    codec = _CODECS.get(encoding, encoding)
+    text = _extended(octets, codec) if codec in _EXTENDED else octets.decode(codec, "replace")
     return text.translate(_JIS_AS_WINDOWS) if encoding in {"euc-jp", "iso-2022-jp"} else text
+
+
+def _extended(octets: bytes, codec: str) -> str:
+    before = _errors_left.set([_MOST_ERRORS])
+    try:
+        return octets.decode(codec, _ERRORS)
+    except _TooManyErrorsError:
+        return octets.decode(codec, "replace")
+    finally:
+        _errors_left.reset(before)
 
 
 @lru_cache(maxsize=64)
@@ -55,6 +76,10 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
     """Handler of what a codec does not know: a character that the standard has, or U+FFFD."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
+    left = _errors_left.get()
+    left[0] -= 1
+    if left[0] < 0:
+        raise _TooManyErrorsError
     octets = error.object[error.start : error.start + 2]
     if error.encoding == "gb18030" and octets[:1] == b"\x80":
         return "\u20ac", error.start + 1

@@ -113,3 +113,9 @@ def test_a_body_that_ends_within_a_character_is_utf_8_all_the_same():
     body = "schöne Grüße €".encode()
     assert {sniff_encoding(body[:-cut], "text/html") for cut in (1, 2)} == {"utf-8"}
     assert sniff_encoding(b"caf\xe9", "text/html") == "windows-1252"
+
+
+@pytest.mark.parametrize("name", ["euc-jp", "iso-2022-jp", "gbk"])
+def test_a_body_of_nothing_but_errors_is_text_too(name):
+    assert len(decode(b"\xad\xa1" * 200_000, name)) >= 200_000
+    assert "\ufffd" in decode(b"\xff\xa1" * 200_000, name)
