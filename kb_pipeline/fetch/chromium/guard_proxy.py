@@ -18,24 +18,21 @@ import httpcore
 import structlog
 
 from kb_pipeline.errors import FetchError, GuardRefused
+from kb_pipeline.fetch.chromium.proxy_client import PIECE, ProxyClient
 from kb_pipeline.fetch.chromium.traffic import MAX_CONNECTIONS, PageTraffic
 from kb_pipeline.fetch.transport import translated_errors
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     from kb_pipeline.fetch.guard import Guard, Target
 
 log = structlog.get_logger(__name__)
 
 FAILED: Final = "x-kb-not-reached"
-"""Marks an answer that is ours and not the site's; its value is the page's own secret."""
+"""Marks an answer that is ours and not the site's; its value is the page's own mark."""
 
-_MAX_HEAD_BYTES: Final = 64 * 1024
-_PIECE: Final = 64 * 1024
 _MOST_CONNECTIONS: Final = 2048
-_HEAD_SECONDS: Final = 15.0
-"""For a request's head to arrive: the browser is on this machine."""
 _HOP_BY_HOP: Final = frozenset(
     {
         b"connection",
@@ -57,7 +54,8 @@ class GuardProxy:
     """Serves pages of this run's browsers until it is closed.
 
     `backend` dials: it resolves, checks, and connects to what was checked (fetch.guard.PinnedBackend). Its limits are
-    `connect_seconds` for a connection to come up, and `idle_seconds` for it to stay silent.
+    `connect_seconds` for a connection to come up, and `idle_seconds` for an answer to stay away; a tunnel ends with its
+    page.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class GuardProxy:
 
     async def start(self) -> None:
         """Listen on a free port of loopback."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_PIECE)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=PIECE)
 
     async def aclose(self) -> None:
         """End every connection."""
@@ -115,32 +113,37 @@ class GuardProxy:
             writer.close()
             return
         self._serving.add(task)
-        client = _Client(reader, writer)
-        page: PageTraffic | None = None
+        client = ProxyClient(reader, writer)
         try:
-            while (request := await client.next_request()) is not None:
-                page = self._page_of(request)
-                if page is None:
-                    await client.answer(407, [("Proxy-Authenticate", 'Basic realm="kb"')])
-                    continue
-                if page.closed or len(page.connections) >= MAX_CONNECTIONS:
-                    return
-                page.count_request()
-                page.connections.add(task)
-                if request.method == b"CONNECT":
-                    await self._tunnel(client, request, page)
-                    return
-                await self._forward(client, request, page)
+            await self._answer_all(client, task)
         except (*_ENDED, h11.ProtocolError):
             pass  # either side went away, or did not speak HTTP
         except asyncio.CancelledError:
-            if page is None or not page.closed:
+            if client.page is None or not client.page.closed:
                 raise
         finally:
             self._serving.discard(task)
-            if page is not None:
-                page.connections.discard(task)
+            if client.page is not None:
+                client.page.connections.discard(task)
             writer.close()
+
+    async def _answer_all(self, client: ProxyClient, task: asyncio.Task[None]) -> None:
+        """One request after the other, all of one page, until the connection ends or becomes a tunnel."""
+        while (request := await client.next_request()) is not None:
+            page = self._page_of(request)
+            if page is None:
+                await client.answer(407, [("Proxy-Authenticate", 'Basic realm="kb"')])
+                continue
+            is_full = task not in page.connections and len(page.connections) >= MAX_CONNECTIONS
+            if page.closed or is_full or client.page not in {None, page}:
+                return
+            client.page = page
+            page.connections.add(task)
+            page.count_request()
+            if request.method == b"CONNECT":
+                await self._tunnel(client, request, page)
+                return
+            await self._forward(client, request, page)
 
     def _page_of(self, request: h11.Request) -> PageTraffic | None:
         """The page whose credentials the request carries (RFC 7617)."""
@@ -155,19 +158,18 @@ class GuardProxy:
         page = self._pages.get(user)
         return page if page is not None and hmac.compare_digest(page.password.encode(), password.encode()) else None
 
-    async def _tunnel(self, client: _Client, request: h11.Request, page: PageTraffic) -> None:
+    async def _tunnel(self, client: ProxyClient, request: h11.Request, page: PageTraffic) -> None:
         """CONNECT: bytes both ways, unread."""
-        with _in_flight(page):
-            target = await self._admit(f"https://{request.target.decode('latin-1')}/", client, page)
-            if target is None:
-                return
-            try:
-                with translated_errors():
-                    upstream = await self._backend.connect_tcp(target.host, target.port, self._connect_seconds)
-            except FetchError as error:
-                page.note_failure(target.host, target.port, error)
-                await client.answer(502)
-                return
+        target = await self._admit(f"https://{request.target.decode('latin-1')}/", client, page)
+        if target is None:
+            return
+        try:
+            with translated_errors():
+                upstream = await self._backend.connect_tcp(target.host, target.port, self._connect_seconds)
+        except FetchError as error:
+            page.note_failure(target.host, target.port, error)
+            await client.answer(502)
+            return
         try:
             client.begin_tunnel()
             await client.write(_OPEN)
@@ -175,14 +177,14 @@ class GuardProxy:
         finally:
             await upstream.aclose()
 
-    async def _splice(self, client: _Client, upstream: httpcore.AsyncNetworkStream, page: PageTraffic) -> None:
+    async def _splice(self, client: ProxyClient, upstream: httpcore.AsyncNetworkStream, page: PageTraffic) -> None:
         async def up() -> None:
             while piece := await client.read():
                 page.count(sent=len(piece))
                 await upstream.write(piece, self._idle_seconds)
 
         async def down() -> None:
-            while piece := await upstream.read(_PIECE):
+            while piece := await upstream.read(PIECE):
                 page.count(received=len(piece))
                 await client.write(piece)
 
@@ -197,35 +199,34 @@ class GuardProxy:
                 one.cancel()
             await asyncio.gather(*both, return_exceptions=True)
 
-    async def _forward(self, client: _Client, request: h11.Request, page: PageTraffic) -> None:
+    async def _forward(self, client: ProxyClient, request: h11.Request, page: PageTraffic) -> None:
         """A request in absolute form: sent on, and its answer back."""
-        with _in_flight(page):
-            target = await self._admit(request.target.decode("latin-1"), client, page)
-            if target is None:
-                return
-            try:
-                with translated_errors():
-                    response = await self._pool.handle_async_request(self._onward(request, target, client, page))
-            except FetchError as error:
-                page.note_failure(target.host, target.port, error)
-                await client.answer(502, [(FAILED, page.password)])
-                return
-            try:
-                await self._give_back(client, response, page)
-            finally:
-                await response.aclose()
+        target = await self._admit(request.target.decode("latin-1"), client, page)
+        if target is None:
+            return
+        try:
+            with translated_errors():
+                response = await self._pool.handle_async_request(self._onward(request, target, client, page))
+        except FetchError as error:
+            page.note_failure(target.host, target.port, error)
+            await client.answer(502, [(FAILED, page.mark)])
+            return
+        try:
+            await self._give_back(client, response, page)
+        finally:
+            await response.aclose()
 
-    async def _admit(self, url: str, client: _Client, page: PageTraffic) -> Target | None:
+    async def _admit(self, url: str, client: ProxyClient, page: PageTraffic) -> Target | None:
         """The guard's word on an address, as far as it goes without a look-up; a refusal is answered."""
         try:
             return self._guard.check_url(url)
         except GuardRefused as error:
             log.debug("browser.request_refused", why=str(error))
             page.refused += 1
-            await client.answer(403, [(FAILED, page.password)])
+            await client.answer(403, [(FAILED, page.mark)])
             return None
 
-    def _onward(self, request: h11.Request, target: Target, client: _Client, page: PageTraffic) -> httpcore.Request:
+    def _onward(self, request: h11.Request, target: Target, client: ProxyClient, page: PageTraffic) -> httpcore.Request:
         headers = [(name, value) for name, value in request.headers.raw_items() if name.lower() not in _HOP_BY_HOP]
         has_body = any(name in {b"content-length", b"transfer-encoding"} for name, _ in request.headers)
         limits = {"connect": self._connect_seconds, "read": self._idle_seconds, "write": self._idle_seconds}
@@ -238,82 +239,10 @@ class GuardProxy:
         )
 
     @staticmethod
-    async def _give_back(client: _Client, response: httpcore.Response, page: PageTraffic) -> None:
+    async def _give_back(client: ProxyClient, response: httpcore.Response, page: PageTraffic) -> None:
         headers = [(name, value) for name, value in response.headers if name.lower() not in _HOP_BY_HOP]
         await client.send(h11.Response(status_code=response.status, headers=headers))
         async for piece in response.aiter_stream():
             page.count(received=len(piece))
             await client.send(h11.Data(data=piece))
         await client.send(h11.EndOfMessage())
-
-
-class _Client:
-    """The browser's end of one connection."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._early = b""
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD_BYTES)
-
-    async def next_request(self) -> h11.Request | None:
-        """The next request's head; None when no other comes. Raises h11.ProtocolError."""
-        if self._http.our_state is h11.DONE and not await self._is_reusable():
-            return None
-        async with asyncio.timeout(_HEAD_SECONDS):
-            event = await self._event()
-        return event if isinstance(event, h11.Request) else None
-
-    async def _event(self) -> object:
-        while (event := self._http.next_event()) is h11.NEED_DATA:
-            self._http.receive_data(await self._reader.read(_PIECE))
-        return event
-
-    async def _is_reusable(self) -> bool:
-        """After an answer: whether the request was read to its end, and another may follow."""
-        if self._http.their_state is h11.SEND_BODY and not isinstance(await self._event(), h11.EndOfMessage):
-            return False
-        if self._http.their_state is not h11.DONE:
-            return False
-        self._http.start_next_cycle()
-        return True
-
-    async def body(self, page: PageTraffic) -> AsyncIterator[bytes]:
-        """The request's body, as it comes."""
-        while isinstance(event := await self._event(), h11.Data):
-            page.count(sent=len(event.data))
-            yield bytes(event.data)
-
-    def begin_tunnel(self) -> None:
-        """From here on bytes are nobody's HTTP. Those that came early are not lost."""
-        self._early, _ = self._http.trailing_data
-
-    async def read(self) -> bytes:
-        """The next bytes of a tunnel; empty at its end."""
-        early, self._early = self._early, b""
-        return early or await self._reader.read(_PIECE)
-
-    async def write(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        self._writer.write(data)
-        await self._writer.drain()
-
-    async def send(self, event: h11.Response | h11.Data | h11.EndOfMessage) -> None:
-        """Send a part of a response."""
-        data = self._http.send(event)
-        if data:
-            await self.write(data)
-
-    async def answer(self, status: int, headers: list[tuple[str, str]] | None = None) -> None:
-        """Answer without a body, in our own name."""
-        await self.send(h11.Response(status_code=status, headers=[*(headers or []), ("Content-Length", "0")]))
-        await self.send(h11.EndOfMessage())
-
-
-@contextlib.contextmanager
-def _in_flight(page: PageTraffic) -> Iterator[None]:
-    page.in_flight += 1
-    try:
-        yield
-    finally:
-        page.in_flight -= 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -30,14 +29,14 @@ class PageTraffic:
     max_bytes: int = MAX_BYTES
     user: str = field(default_factory=lambda: secrets.token_hex(8))
     password: str = field(default_factory=lambda: secrets.token_hex(16))
+    mark: str = field(default_factory=lambda: secrets.token_hex(16))
+    """By which an answer of the proxy's own is known; scripts of the page may see it."""
     received: int = 0
     """Bytes from the sites, as they came."""
     sent: int = 0
     requests: int = 0
     refused: int = 0
     """Requests to addresses that are not public."""
-    in_flight: int = 0
-    last_active: float = field(default_factory=time.monotonic)
     failures: OrderedDict[tuple[str, int], FetchError] = field(default_factory=OrderedDict)
     """Why a place could not be reached, by host and port; the latest of each."""
     connections: set[asyncio.Task[None]] = field(default_factory=set)
@@ -59,7 +58,6 @@ class PageTraffic:
         """Add bytes. Raises ConnectionAbortedError once the page has had enough of them."""
         self.received += received
         self.sent += sent
-        self.last_active = time.monotonic()
         if self.exhausted:
             self.drop()
             raise ConnectionAbortedError

@@ -107,7 +107,7 @@ class Visit:
 
     def _is_of_proxy(self) -> bool:
         """Whether the answer is the proxy's, in the place of a site that was not reached."""
-        return self.navigation.headers.get(FAILED) == self.traffic.password
+        return self.navigation.headers.get(FAILED) == self.traffic.mark
 
     def _check_document(self) -> None:
         """Raise unless what came is the site's, and a document as far as its head says."""

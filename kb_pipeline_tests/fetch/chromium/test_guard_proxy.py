@@ -126,7 +126,7 @@ def test_a_target_that_the_guard_refuses_is_not_dialled(target, status, error):
     with LoopbackSite({"/": "x"}) as site:
         answer, traffic = asyncio.run(run())
     assert status_of(answer) == status
-    assert f"{FAILED}: {traffic.password}".encode() in answer
+    assert f"{FAILED}: {traffic.mark}".encode() in answer
     assert [type(failure) for failure in traffic.failures.values()] == ([error] if error else [])
     assert traffic.refused == (error is not NameNotResolved)
     assert site.connections_accepted == 0
