@@ -109,4 +109,6 @@ def _rendered(attempts: Sequence[TierResult]) -> TierResult | None:
         return None
     later = attempts[attempts.index(said[0]) + 1 :]
     shown = next((attempt for attempt in later if attempt.answer in EMPTY_HANDED - {Answer.EMPTY}), None)
-    return shown or next((attempt for attempt in reversed(later) if attempt.answer in _TIME_CURES), None)
+    # A tier out of order knows nothing of a page that another was refused.
+    cures = _TIME_CURES if all(a.answer in EMPTY_HANDED for a in said) else _TIME_CURES - {Answer.TIER_FAILED}
+    return shown or next((attempt for attempt in reversed(later) if attempt.answer in cures), None)

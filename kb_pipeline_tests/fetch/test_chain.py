@@ -208,7 +208,8 @@ def who_speaks(sequence):  # noqa: PLR0911 - a table, read from its top
     if nothing_at_first and said[0] is not A.UNREADABLE:
         later = sequence[sequence.index(said[0]) + 1 :]
         shown = [answer for answer in later if answer in {A.JS_SHELL, A.UNREADABLE}]
-        failed = [answer for answer in later if answer in {A.EMPTY, A.TIMED_OUT, A.RATE_LIMITED, A.TIER_FAILED}]
+        cures = {A.EMPTY, A.TIMED_OUT, A.RATE_LIMITED} | ({A.TIER_FAILED} if set(said) <= EMPTY_HANDED else set())
+        failed = [answer for answer in later if answer in cures]
         return (shown or failed[::-1] or said)[0]
     return (said or sequence)[0]
 
