@@ -96,7 +96,7 @@ class Harbour:
     """A site that goes through nights."""
 
     def __init__(self, served, stores, run, names):
-        self.served, self.stores, self.run, self.names = served, stores, run, names
+        self.served, self.stores, self.run, self.result = served, stores, run, None
         for name in names:
             served.pages[f"/{name}"] = page(name.title(), prose(name))
         served.pages["/sitemap.xml"] = sitemap(*[served.url(f"/{name}") for name in names])
@@ -108,8 +108,14 @@ class Harbour:
         files, origin = self.stores.robots_files, self.served.origin
         if read := files.get(origin):
             files.put(origin, read.status, read.body, read.fetched_at - timedelta(days=2))
-        self.run("refresh", "harbour")
+        self.result = self.run("refresh", "harbour")
         return self.stores.refreshes.latest("harbour")
+
+    def shown_in_the_ui(self, asset):
+        """The table of refreshes that is with the asset."""
+        events = self.result.get_asset_materialization_events()
+        [shown] = [event.materialization for event in events if event.asset_key.to_user_string() == asset]
+        return shown.metadata["history"].value
 
     def live(self):
         """Every row of what search reads, to the last bit of its vector."""
@@ -174,3 +180,6 @@ def test_bad_nights_of_every_kind_in_a_row_leave_the_index_as_it_was(
         assert search(stores, settings, "harbour", "lamp", mode=SearchMode.TEXT)[0].url == served.url("/pier-0")
         told = read_site_page(stores, "harbour")
         assert [why(refresh) == "" for refresh in told.refreshes] == [True] + [False] * (len(told.refreshes) - 1)
+        for asset in ("fetched_pages", "live_index"):
+            shown = harbour.shown_in_the_ui(asset)
+            assert [said for what, _, said in NIGHTS[3:] if said not in shown] == [], asset
