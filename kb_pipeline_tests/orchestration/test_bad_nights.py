@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 from dataclasses import dataclass, field
@@ -145,7 +146,7 @@ NIGHTS = [
     ("a broken certificate", [], "certificate"),
     ("no name", [], "Name or service not known"),
     ("an empty page", for_pages(Reply(b"")), "came back empty"),
-    ("nothing but empty answers", always(Reply(b"")), "came back empty"),
+    ("nothing but empty answers", always(Reply(b"")), "came back empty|only 1 pages were found"),
     ("a parked domain", always(PARKED), "parked"),
     ("404 for everything", always(Reply("<h1>Not found</h1>", status=404)), "404"),
     ("404 for pages", for_pages(Reply("<h1>Not found</h1>", status=404)), "gone"),
@@ -171,7 +172,7 @@ def test_bad_nights_of_every_kind_in_a_row_leave_the_index_as_it_was(
             served.pages["/robots.txt"] = Reply("", status=500) if what == "no robots.txt" else good_robots
             night = harbour.refresh()
             assert harbour.live() == before, what
-            if night.outcome is None or said not in why(night):
+            if night.outcome is None or not re.search(said, why(night)):
                 failed.append((what, night.outcome, why(night)))
         assert failed == []
         served.faults, served.pages["/robots.txt"] = [], good_robots
@@ -182,4 +183,4 @@ def test_bad_nights_of_every_kind_in_a_row_leave_the_index_as_it_was(
         assert [why(refresh) == "" for refresh in told.refreshes] == [True] + [False] * (len(told.refreshes) - 1)
         for asset in ("fetched_pages", "live_index"):
             shown = harbour.shown_in_the_ui(asset)
-            assert [said for what, _, said in NIGHTS[3:] if said not in shown] == [], asset
+            assert [said for what, _, said in NIGHTS[3:] if not re.search(said, shown)] == [], asset
