@@ -156,6 +156,8 @@ NIGHTS = [
 """What happens, what brings it about, and what is said of it."""
 
 
+# Sixteen refreshes: a busy machine takes minutes for them.
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("size", [6, 26])
 def test_bad_nights_of_every_kind_in_a_row_leave_the_index_as_it_was(
     run, stores, settings, resolver, certificates, size

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from playwright.async_api import Error as PlaywrightError
@@ -22,6 +24,7 @@ TALLEST: Final = 16_384
 """CSS pixels of a picture."""
 _SHARP: Final = 4_096
 """CSS pixels of height up to which a picture has all its device pixels."""
+_LONGEST_TITLE: Final = 300
 _MAX_PICTURE_BYTES: Final = 24 * 2**20
 _READABLE: Final = frozenset({"text/html", "application/xhtml+xml", "text/plain", ""})
 _TRIES: Final = 3
@@ -66,7 +69,15 @@ async def take_picture(visit: Visit) -> Rendered:
     if len(picture) > _MAX_PICTURE_BYTES:
         message = f"the picture of the page has {len(picture):,} bytes"
         raise BodyTooLarge(message)
-    return _rendered(visit, picture, final_url)
+    return replace(_rendered(visit, picture, final_url), title=await _title(visit))
+
+
+async def _title(visit: Visit) -> str:
+    """What a script may have set; a page too busy to say it has none."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_BUSY_SECONDS):
+            return (await visit.page.title())[:_LONGEST_TITLE]
+    return ""
 
 
 async def _document(visit: Visit, session: CDPSession, most: int) -> Document:

@@ -318,6 +318,11 @@ def test_a_short_page_is_pictured_sharply(site, renders):
     assert (size_of(rendered.body), rendered.degraded, rendered.status) == ((2560, 3000), "", 200)
 
 
+def test_a_picture_has_the_title_that_a_script_gave_the_page(site, renders):
+    site.pages["/"] = "<title>loading</title><canvas></canvas><script>document.title = 'Prices of 2026'</script>"
+    assert renders.screenshot(site.url("/")).title == "Prices of 2026"
+
+
 def test_a_tall_page_is_pictured_down_to_a_limit(site, renders):
     site.pages["/"] = "<body style='margin:0'><div style='height:40000px'>text</div>"
     rendered = renders.screenshot(site.url("/"))
