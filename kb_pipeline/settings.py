@@ -11,9 +11,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from kb_pipeline.core.proxy_address import Proxy
+from kb_pipeline.core.site_config import SiteConfig
 from kb_pipeline.errors import ConfigError
-from kb_pipeline.fetch.proxy_address import Proxy
-from kb_pipeline.fetch.site_config import SiteConfig
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 LONGEST_DELAY_SECONDS: Final = 86_400

@@ -93,8 +93,8 @@ def _settings() -> Finding:
 
 def _fetching(settings: Settings) -> str:
     """The two settings that are read when a run starts; neither is shown, since both may hold passwords."""
-    from kb_pipeline.fetch.proxy_address import Proxy  # noqa: PLC0415
-    from kb_pipeline.fetch.site_config import SiteConfig  # noqa: PLC0415
+    from kb_pipeline.core.proxy_address import Proxy  # noqa: PLC0415
+    from kb_pipeline.core.site_config import SiteConfig  # noqa: PLC0415
 
     proxy = "no proxy"
     if settings.proxy_mode != "none" and settings.proxy.get_secret_value():

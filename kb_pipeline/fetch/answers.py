@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
+from kb_pipeline.core.fetch_policy import ANY_PAGE, FetchPolicy
 
 if TYPE_CHECKING:
     from kb_pipeline.core.not_found import Look

@@ -18,8 +18,8 @@ from kb_pipeline.fetch.precedence import best_of, goes_on
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.futility import Futility
-    from kb_pipeline.fetch.policy import FetchPolicy
     from kb_pipeline.fetch.winner_cache import WinnerCache
 
 log = structlog.get_logger(__name__)

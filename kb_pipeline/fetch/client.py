@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, Self
 import httpx
 import structlog
 
+from kb_pipeline.core.proxy_address import Proxy
+from kb_pipeline.core.site_config import SiteConfig
 from kb_pipeline.errors import (
     ConnectFailed,
     ConnectionBroken,
@@ -22,10 +24,8 @@ from kb_pipeline.errors import (
 from kb_pipeline.fetch.certificates import Certificates
 from kb_pipeline.fetch.guard import Guard, PinnedBackend
 from kb_pipeline.fetch.proxies import ProxyDialler
-from kb_pipeline.fetch.proxy_address import Proxy
 from kb_pipeline.fetch.response import ByteLimit, Head, Response
 from kb_pipeline.fetch.sent import what_is_sent
-from kb_pipeline.fetch.site_config import SiteConfig
 from kb_pipeline.fetch.transport import GuardedTransport
 from kb_pipeline.fetch.walk import Asked, Get, Turn, Turns, Walk
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
-    from kb_pipeline.fetch.policy import FetchPolicy
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.settings import Settings
 
 __all__ = ["ByteLimit", "Head", "HttpClient", "Response", "Turn", "Turns"]

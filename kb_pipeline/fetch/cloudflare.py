@@ -25,11 +25,11 @@ from kb_pipeline.fetch.rendering import Rendered
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.client import Turn, Turns
     from kb_pipeline.fetch.cloudflare_api import CloudflareApi, Reply
     from kb_pipeline.fetch.guard import Guard
-    from kb_pipeline.fetch.policy import FetchPolicy
     from kb_pipeline.settings import Settings
 
 MAX_PICTURE_BYTES: Final = 32 * 2**20

@@ -9,8 +9,8 @@ from kb_pipeline.fetch.answers import BLOCKED, CLEARS, EMPTY_HANDED, NOT_ASKED, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.answers import TierResult
-    from kb_pipeline.fetch.policy import FetchPolicy
 
 TURNED_OUT: Final = frozenset(
     {

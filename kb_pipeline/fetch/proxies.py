@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import h11
 import httpcore
 
+from kb_pipeline.core.proxy_address import Proxy, authority
 from kb_pipeline.errors import ProxyFailed
-from kb_pipeline.fetch.proxy_address import Proxy, authority
 from kb_pipeline.fetch.streams import AsyncioBackend
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kb_pipeline.fetch.content_coding import ACCEPT_ENCODING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kb_pipeline.fetch.policy import FetchPolicy
+    from kb_pipeline.core.fetch_policy import FetchPolicy
 
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _ACCEPT_LANGUAGE: Final = "en-US,en;q=0.9,*;q=0.5"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.content_coding import Limit
     from kb_pipeline.fetch.guard import Guard
-    from kb_pipeline.fetch.policy import FetchPolicy
     from kb_pipeline.fetch.transport import GuardedTransport
 
 _ERROR_BODY_BYTES: Final = 256 * 1024

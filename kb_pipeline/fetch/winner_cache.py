@@ -19,7 +19,7 @@ from kb_pipeline.fetch.answers import CLEARS, PageRequest, PageResult, TierResul
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from kb_pipeline.fetch.policy import FetchPolicy
+    from kb_pipeline.core.fetch_policy import FetchPolicy
 
 LASTS: Final = 300.0
 """Seconds."""

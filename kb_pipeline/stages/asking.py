@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kb_pipeline.core import extract as extraction
 from kb_pipeline.core.not_found import is_above
+from kb_pipeline.core.site_config import NOTHING_SAID, SiteConfig
 from kb_pipeline.fetch.answers import PageRequest
-from kb_pipeline.fetch.site_config import NOTHING_SAID, SiteConfig
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus
 
 if TYPE_CHECKING:

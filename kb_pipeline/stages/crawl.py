@@ -33,8 +33,8 @@ from kb_pipeline.store.frontier import DuePage, Ending
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kb_pipeline.core.site_config import SiteConfig
     from kb_pipeline.fetch.robots_gate import RobotsGate
-    from kb_pipeline.fetch.site_config import SiteConfig
     from kb_pipeline.fetch.tiers import TiersFor
     from kb_pipeline.model import Site
     from kb_pipeline.settings import Settings

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from kb_pipeline.core.site_config import SiteConfig
 from kb_pipeline.fetch.answers import Answer, PageRequest
 from kb_pipeline.fetch.asking import PROGRAM, ask_page, fault, without_tiers
 from kb_pipeline.fetch.budget import OwnBudget
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
-from kb_pipeline.fetch.site_config import SiteConfig
 from kb_pipeline.fetch.tiers import Workshop, default_tiers
 from kb_pipeline.fetch.winner_cache import WinnerCache
 from kb_pipeline.web_scraper.hosts import Hosts

@@ -8,6 +8,7 @@ import pytest
 import structlog
 import trustme
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.errors import HostnameMismatch
 from kb_pipeline.fetch.answers import Answer, PageRequest
 from kb_pipeline.fetch.certificates import covers, without_host_check
@@ -16,7 +17,6 @@ from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.guard import Guard
 from kb_pipeline.fetch.hops import HopRefused
 from kb_pipeline.fetch.outcome import judge
-from kb_pipeline.fetch.policy import FetchPolicy
 from kb_pipeline.fetch.robots_gate import Access, RobotsGate
 from kb_pipeline.fetch.tiers.plain_http import PlainHttp
 from kb_pipeline.settings import Settings

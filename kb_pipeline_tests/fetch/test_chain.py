@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb_pipeline.core.fetch_policy import ANY_PAGE, FetchPolicy
 from kb_pipeline.errors import GuardRefused
 from kb_pipeline.fetch.answers import (
     BLOCKED,
@@ -24,7 +25,6 @@ from kb_pipeline.fetch.answers import (
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.hops import HopRefused
 from kb_pipeline.fetch.outcome import RULES
-from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
 from kb_pipeline.fetch.precedence import TURNED_OUT, best_of, goes_on
 from kb_pipeline_tests.fetch.scripted import Scripted, answered
 

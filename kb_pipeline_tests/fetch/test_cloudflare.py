@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import pytest
 import structlog
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.errors import (
     BodyTooLarge,
     ConnectionBroken,
@@ -26,7 +27,6 @@ from kb_pipeline.fetch.cloudflare_api import CloudflareApi
 from kb_pipeline.fetch.cloudflare_vision import PROMPT, WorkersAiReader, transcribed
 from kb_pipeline.fetch.guard import Guard
 from kb_pipeline.fetch.hops import HopRefused
-from kb_pipeline.fetch.policy import FetchPolicy
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.fetch.drawn import drawn_page
 from kb_pipeline_tests.sites.cloudflare import ACCOUNT, JSON, TOKEN, LoopbackCloudflare, envelope, refusal

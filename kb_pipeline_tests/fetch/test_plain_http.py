@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
+from kb_pipeline.core.fetch_policy import ANY_PAGE, FetchPolicy
 from kb_pipeline.fetch.answers import Answer, PageRequest
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.outcome import judge
-from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
 from kb_pipeline.fetch.tiers.plain_http import PlainHttp
 from kb_pipeline.model import Outcome
 from kb_pipeline.settings import Settings

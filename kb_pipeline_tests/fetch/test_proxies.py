@@ -8,6 +8,8 @@ import pytest
 import structlog
 import trustme
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
+from kb_pipeline.core.proxy_address import Proxy
 from kb_pipeline.errors import (
     CertificateInvalid,
     ConfigError,
@@ -20,8 +22,6 @@ from kb_pipeline.errors import (
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.failures import failed
 from kb_pipeline.fetch.guard import Guard
-from kb_pipeline.fetch.policy import FetchPolicy
-from kb_pipeline.fetch.proxy_address import Proxy
 from kb_pipeline.fetch.robots_gate import Access, RobotsGate
 from kb_pipeline.settings import Settings, load_settings
 from kb_pipeline_tests.sites.proxies import HttpProxy, SocksProxy

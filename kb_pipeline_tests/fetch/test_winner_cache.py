@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.fetch.answers import CLEARS, Answer, PageRequest
 from kb_pipeline.fetch.chain import Chain
-from kb_pipeline.fetch.policy import FetchPolicy
 from kb_pipeline.fetch.winner_cache import LASTS, WinnerCache
 from kb_pipeline_tests.fetch.scripted import Scripted, answered
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Page
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.browser import Browser
     from kb_pipeline.fetch.chromium.traffic import PageTraffic
-    from kb_pipeline.fetch.policy import FetchPolicy
     from kb_pipeline.settings import Settings
 
 SCALE: Final = 2

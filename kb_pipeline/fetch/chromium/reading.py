@@ -17,8 +17,8 @@ from kb_pipeline.fetch.rendering import Rendered
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.chromium.visit import Visit
-    from kb_pipeline.fetch.policy import FetchPolicy
 
 TALLEST: Final = 16_384
 """CSS pixels of a picture."""

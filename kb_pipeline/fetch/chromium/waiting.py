@@ -16,8 +16,8 @@ from kb_pipeline.fetch.chromium.scripts import CHANGES, SCROLL
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
+    from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.chromium.navigation import Navigation
-    from kb_pipeline.fetch.policy import FetchPolicy
 
 MOST_VIEWS: Final = 20
 """Screenfuls that are scrolled through."""

@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.fetch.answers import PageRequest
 from kb_pipeline.fetch.budget import OwnBudget
 from kb_pipeline.fetch.chromium import ChromiumRenderer
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.guard import Guard
-from kb_pipeline.fetch.policy import FetchPolicy
 from kb_pipeline.fetch.tiers import Workshop
 from kb_pipeline.settings import Settings
 

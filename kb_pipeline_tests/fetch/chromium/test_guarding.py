@@ -11,6 +11,7 @@ import threading
 import pytest
 import trustme
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.errors import (
     CertificateInvalid,
     ConnectFailed,
@@ -22,7 +23,6 @@ from kb_pipeline.errors import (
 )
 from kb_pipeline.fetch.answers import Answer
 from kb_pipeline.fetch.hops import HopRefused
-from kb_pipeline.fetch.policy import FetchPolicy
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.fetch.chromium.rendering_desk import desk
 from kb_pipeline_tests.sites.proxies import HttpProxy, SocksProxy

@@ -1,5 +1,5 @@
 """How one address is fetched beyond the defaults: what the operator's site configuration may say. Reading that
-configuration is fetch.site_config's business, obeying it the tiers'."""
+configuration is core.site_config's business, obeying it the tiers'."""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb_pipeline.core.fetch_policy import ANY_PAGE, FetchPolicy
+from kb_pipeline.core.site_config import SiteConfig
+from kb_pipeline.core.site_fields import FIELDS
 from kb_pipeline.errors import ConfigError, ConnectionBroken, GuardRefused, TimedOut
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.guard import Guard
-from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
 from kb_pipeline.fetch.sent import same_origin
-from kb_pipeline.fetch.site_config import SiteConfig
-from kb_pipeline.fetch.site_fields import FIELDS
 from kb_pipeline.settings import Settings, load_settings
 from kb_pipeline_tests.sites.replies import Reply, Stall, redirect
 from kb_pipeline_tests.sites.server import LoopbackSite

@@ -1,5 +1,5 @@
 """The operator's settings of sites, WEB_SCRAPER_SITE_CONFIG: which entry an address falls under, and what the entries
-together say of it. What a field may hold is fetch.site_fields' business."""
+together say of it. What a field may hold is core.site_fields' business."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import ada_url
 import structlog
 
+from kb_pipeline.core.fetch_policy import ANY_PAGE, FetchPolicy
+from kb_pipeline.core.site_fields import FIELDS, VARIABLE, read_field
 from kb_pipeline.errors import ConfigError
-from kb_pipeline.fetch.policy import ANY_PAGE, FetchPolicy
-from kb_pipeline.fetch.site_fields import FIELDS, VARIABLE, read_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, get_args
 
+from kb_pipeline.core.fetch_policy import WaitUntil
 from kb_pipeline.errors import ConfigError
-from kb_pipeline.fetch.policy import WaitUntil
 
 VARIABLE: Final = "WEB_SCRAPER_SITE_CONFIG"
 
