@@ -42,6 +42,9 @@ __all__ = ["ByteLimit", "Head", "HttpClient", "Response", "Turn", "Turns"]
 log = structlog.get_logger(__name__)
 
 MAX_REDIRECTS: Final = 10
+MOST_IN_FLIGHT: Final = 256
+"""Requests, to all hosts together: far more than a crawl of one site needs, and few enough for the 1,024 files that a
+process may commonly open. How many one host is given is politeness' business."""
 
 _NETWORK_ERRORS: Final = (ConnectFailed, ConnectionBroken, TimedOut)
 """What another way through the network may cure."""
@@ -88,8 +91,7 @@ class HttpClient:
         return self._first.backend
 
     def _transport(self, dialler: ProxyDialler | None = None) -> GuardedTransport:
-        connections = max(64, self._settings.host_connections)
-        return GuardedTransport(self.guard, ssl_context=self._ssl_context, connections=connections, dialler=dialler)
+        return GuardedTransport(self.guard, ssl_context=self._ssl_context, connections=MOST_IN_FLIGHT, dialler=dialler)
 
     async def __aenter__(self) -> Self:
         return self
@@ -208,6 +210,9 @@ class HttpClient:
         return self._proxy.shown if self._proxy else ""
 
 
+_MISSING: Final = frozenset({404, 410})
+
+
 def _is_refusal(response: Response) -> bool:
     return response.status in {403, 429} or response.status >= 500  # noqa: PLR2004
 
@@ -217,11 +222,12 @@ def _words(first: Response | FetchError) -> str:
 
 
 def _better(first: Response | FetchError, second: Response) -> Response:
-    """What the proxy brought, unless that is a refusal too; with what both of them cost."""
+    """What the proxy brought, unless that is a refusal too, or a page that is missing where it was refused just now;
+    with what both of them cost."""
     if not isinstance(first, Response):
         return replace(second, requests=second.requests + 1)
     return replace(
-        first if _is_refusal(second) else second,
+        first if _is_refusal(second) or second.status in _MISSING else second,
         requests=first.requests + second.requests,
         elapsed=first.elapsed + second.elapsed,
         wire_bytes=first.wire_bytes + second.wire_bytes,

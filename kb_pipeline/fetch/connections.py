@@ -17,13 +17,14 @@ import httpcore
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
 _LOST_WHILE_RESTING: Final = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
 
 
 class Connections:
-    """Sends httpcore requests. At most `most` are in flight, and as many connections rest, each for at most
-    `keepalive_seconds`."""
+    """Sends httpcore requests, each in a slot, of which there are `most`. At most `most_resting` connections rest, each
+    for at most `keepalive_seconds`."""
 
     def __init__(
         self,
@@ -31,25 +32,26 @@ class Connections:
         ssl_context: ssl.SSLContext,
         network_backend: httpcore.AsyncNetworkBackend,
         most: int,
+        most_resting: int,
         keepalive_seconds: float,
     ) -> None:
         self._ssl_context = ssl_context
         self._backend = network_backend
-        self._most = most
+        self._most_resting = most_resting
         self._keepalive_seconds = keepalive_seconds
         self._slots = asyncio.Semaphore(most)
         self._resting: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = OrderedDict()
         """The one that rested last is last."""
 
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """What a request is made in, until its response is closed. Waiting for one has no time limit: the queue is
+        ours, and says nothing about the site."""
+        return self._slots
+
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        """Send a request; the body of the response is read, and the response closed, by the caller. Raises httpcore's
-        errors, PoolTimeout when no slot came free in time."""
-        await self._take_slot(request)
-        try:
-            connection, response = await self._send(request)
-        except BaseException:
-            self._slots.release()
-            raise
+        """Send a request, in a slot; the body of the response is read, and the response closed, by the caller. Raises
+        httpcore's errors."""
+        connection, response = await self._send(request)
         stream = _Stream(self, connection, request.url.origin, response)
         return httpcore.Response(
             response.status, headers=response.headers, content=stream, extensions=response.extensions
@@ -60,13 +62,6 @@ class Connections:
         while self._resting:
             connection, _ = self._resting.popitem()
             await connection.aclose()
-
-    async def _take_slot(self, request: httpcore.Request) -> None:
-        try:
-            async with asyncio.timeout(request.extensions.get("timeout", {}).get("pool")):
-                await self._slots.acquire()
-        except TimeoutError as error:
-            raise httpcore.PoolTimeout from error
 
     async def _send(self, request: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
         """A connection that the site closed while it rested says nothing about the page: RFC 9112 §9.3.1 has the
@@ -93,12 +88,11 @@ class Connections:
 
     async def finished(self, connection: httpcore.AsyncHTTPConnection, origin: httpcore.Origin) -> None:
         """A response was closed: keep its connection when it can take another request."""
-        self._slots.release()
         if not connection.is_idle() or _said_more_than_its_answer(connection):
             await connection.aclose()
             return
         self._resting[connection] = origin
-        if len(self._resting) > self._most:
+        if len(self._resting) > self._most_resting:
             oldest, _ = self._resting.popitem(last=False)
             await oldest.aclose()
 

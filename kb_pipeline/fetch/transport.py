@@ -23,8 +23,11 @@ from kb_pipeline.fetch.proxies import ThroughProxyError, ThroughProxyTimeoutErro
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
 
 KEEPALIVE_SECONDS: Final = 15.0
+_MOST_RESTING: Final = 64
+"""Connections: as many as one host may be given."""
 _MOST_SAID: Final = 200
 """Characters of a protocol error that are passed on."""
 _HOSTNAME_MISMATCH: Final = frozenset({62, 63, 64})
@@ -47,11 +50,16 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             ssl_context=ssl_context,
             network_backend=self.backend,
             most=connections,
+            most_resting=_MOST_RESTING,
             keepalive_seconds=KEEPALIVE_SECONDS,
         )
 
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """One of the requests that may be in flight at once, to all hosts together."""
+        return self._pool.slot()
+
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request; the body of the response is read by the caller. Raises FetchError."""
+        """Send one request, in a slot; the body of the response is read by the caller. Raises FetchError."""
         with translated_errors():
             response = await self._pool.handle_async_request(
                 httpcore.Request(
@@ -117,7 +125,6 @@ _TIMEOUTS: Final[dict[type[Exception], str]] = {
     httpcore.ConnectTimeout: "no connection within the time limit",
     httpcore.ReadTimeout: "the site stopped sending",
     httpcore.WriteTimeout: "the site stopped reading the request",
-    httpcore.PoolTimeout: "no free connection within the time limit",
 }
 
 

@@ -77,7 +77,7 @@ class Asked:
     get: Get
     sent: Sent
     page_seconds: float
-    """For all hops together, waits for politeness not counted."""
+    """For all hops together, waits for politeness and for our own queue not counted."""
     read_seconds: float
     connect_seconds: float
 
@@ -127,7 +127,8 @@ class Walk:
         self.seen.add(visit)
 
     async def _hop(self, url: str) -> Response:
-        async with self._turn(url) as turn:
+        # The clock starts with the slot: that other hosts are slow is no fault of this one.
+        async with self._turn(url) as turn, self.transport.slot():
             started = time.monotonic()
             try:
                 async with asyncio.timeout(max(0.0, self.asked.page_seconds - self.elapsed)):

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.errors import (
     BodyTooLarge,
     BodyUndecodable,
@@ -16,7 +17,7 @@ from kb_pipeline.errors import (
     TimedOut,
     TooManyRedirects,
 )
-from kb_pipeline.fetch.client import HttpClient
+from kb_pipeline.fetch.client import MOST_IN_FLIGHT, HttpClient
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.sites.replies import (
     Drip,
@@ -253,3 +254,21 @@ def test_the_wall_clock_limit_is_over_all_hops():
     }
     with LoopbackSite(pages) as site, pytest.raises(TimedOut):
         get(site, "/0", settings=FAST)  # no single hop takes that long
+
+
+def test_a_page_that_waited_for_slow_ones_of_other_hosts_has_all_its_own_time():
+    stalls = FetchPolicy(page_timeout_ms=1500)
+
+    async def run(site):
+        settings = Settings(allow_private=("127.0.0.1",), read_timeout_seconds=1, page_timeout_seconds=1)
+        async with HttpClient(settings) as client:
+            slow = [
+                asyncio.ensure_future(client.get(site.url("/slow"), max_bytes=1 << 20, policy=stalls))
+                for _ in range(MOST_IN_FLIGHT)
+            ]
+            await asyncio.sleep(0)
+            assert (await client.get(site.url("/"), max_bytes=1 << 20)).body == b"healthy"
+            return await asyncio.gather(*slow, return_exceptions=True)
+
+    with serve(Reply("healthy"), **{"/slow": Drip(interval=0.5)}) as site:
+        assert {type(error) for error in asyncio.run(run(site))} == {TimedOut}

@@ -23,21 +23,22 @@ def pool(most=4, context=None):
         ssl_context=context or ssl.create_default_context(),
         network_backend=AsyncioBackend(),
         most=most,
+        most_resting=most,
         keepalive_seconds=15,
     )
 
 
-def request(url, **timeout):
-    host = httpcore.URL(url).host
-    return httpcore.Request("GET", url, headers=[(b"Host", host)], extensions={"timeout": timeout})
+def request(url):
+    return httpcore.Request("GET", url, headers=[(b"Host", httpcore.URL(url).host)])
 
 
-async def body_of(connections, url, **timeout):
-    response = await connections.handle_async_request(request(url, **timeout))
-    try:
-        return b"".join([piece async for piece in response.stream])
-    finally:
-        await response.stream.aclose()
+async def body_of(connections, url):
+    async with connections.slot():
+        response = await connections.handle_async_request(request(url))
+        try:
+            return b"".join([piece async for piece in response.stream])
+        finally:
+            await response.stream.aclose()
 
 
 def test_one_connection_serves_requests_that_follow_each_other():
@@ -64,17 +65,18 @@ def test_no_more_requests_are_in_flight_than_there_are_slots():
         assert site.connections_accepted == 3
 
 
-def test_no_slot_in_time_is_a_pool_timeout_and_a_slot_comes_back_when_its_request_is_cancelled():
+def test_a_slot_is_waited_for_and_comes_back_when_its_request_is_cancelled():
     async def run(site):
         connections = pool(most=1)
         stalled = asyncio.create_task(body_of(connections, site.url("/stalls")))
         await asyncio.sleep(0.05)
-        with pytest.raises(httpcore.PoolTimeout):
-            await body_of(connections, site.url("/a"), pool=0.05)
+        waiting = asyncio.create_task(body_of(connections, site.url("/a")))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
         stalled.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await stalled
-        found = await body_of(connections, site.url("/a"), pool=5)
+        found = await waiting
         await connections.aclose()
         return found
 
@@ -88,8 +90,8 @@ def test_slots_come_back_from_requests_that_failed(behaviour):
         connections = pool(most=2)
         for _ in range(5):
             with pytest.raises((httpcore.NetworkError, httpcore.ProtocolError)):
-                await body_of(connections, site.url("/broken"), pool=1)
-        found = await body_of(connections, site.url("/a"), pool=1)
+                await body_of(connections, site.url("/broken"))
+        found = await body_of(connections, site.url("/a"))
         await connections.aclose()
         return found
 
