@@ -27,6 +27,9 @@ class Answer(StrEnum):
     SOFT_NOT_FOUND = "soft not found"
     NOINDEX = "noindex"
     ROBOTS_FORBIDS = "robots.txt forbids"
+    """The page's own address. Only this is the owner's word about the page."""
+    HOP_FORBIDDEN = "leads to what robots.txt forbids"
+    """The page may be asked for; the address that it leads to tonight, often a login, may not."""
     ROBOTS_UNAVAILABLE = "robots.txt unavailable"
     LOGIN_WALL = "login wall"
     PAYWALL = "paywall"
@@ -86,6 +89,9 @@ BLOCKED: Final = frozenset({Answer.CHALLENGE, Answer.REFUSED, Answer.SERVER_ERRO
 RENDERING_CURES_NOT: Final = frozenset({Answer.LOGIN_WALL, Answer.PAYWALL, Answer.RATE_LIMITED})
 """Goes on to another tier only where the page's policy says so."""
 
+WALLED: Final = frozenset({Answer.COOKIE_WALL, Answer.AGE_GATE, Answer.CHALLENGE})
+"""What stands before a page is told by what can be pressed or by who wrote it, and words alone do not show either."""
+
 NOT_ASKED: Final = frozenset({Answer.STEPPED_ASIDE, Answer.PASSED_OVER, Answer.TIER_FAILED})
 """The tier says nothing about the page: the next one is asked, and another's answer speaks for the page."""
 
@@ -105,6 +111,8 @@ class PageRequest:
     """How this address is fetched, where the operator said so."""
     answered: Response | None = None
     """What the site answered the first tier, for those after it."""
+    before: tuple[Answer, ...] = ()
+    """What the tiers before this one came to, in this chain."""
     not_found: Look | None = None
     """What the site shows for addresses that do not exist, where that is known."""
 

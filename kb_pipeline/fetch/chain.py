@@ -93,7 +93,8 @@ class Chain:
         attempts: list[TierResult] = []
         for tier in self._tiers:
             attempts.append(await self._attempt(tier, request, attempts))
-            request = replace(request, answered=request.answered or attempts[-1].response)
+            said = tuple(attempt.answer for attempt in attempts)
+            request = replace(request, answered=request.answered or attempts[-1].response, before=said)
             if not goes_on(attempts, request.policy):
                 break
         return attempts

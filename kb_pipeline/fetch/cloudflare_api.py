@@ -72,10 +72,10 @@ class Reply:
     wire_bytes: int = 0
 
     @property
-    def status(self) -> int:
-        """Of the page itself, as the browser met it; 200 where Cloudflare does not say."""
+    def status(self) -> int | None:
+        """Of the page itself, as the browser met it; None where Cloudflare does not say, as with every picture."""
         status = self.meta.get("status")
-        return status if isinstance(status, int) and 100 <= status < 600 else _OK  # noqa: PLR2004
+        return status if isinstance(status, int) and 100 <= status < 600 else None  # noqa: PLR2004
 
     def said(self, name: str) -> str:
         """A text of the metadata, or ""."""

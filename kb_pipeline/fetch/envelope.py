@@ -3,6 +3,7 @@ site's own answer said about the page, so that a page that asks not to be indexe
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.client import Response
 
 CONTENT_TYPE: Final = "text/html; charset=utf-8"
+_SHORT_LINE: Final = re.compile(r"<(p|li)>([^<]{1,40})</\1>")
 MAX_MARKDOWN: Final = 400_000
 """Characters; a text is cut at half of it."""
 
@@ -86,3 +88,10 @@ def first_heading(markdown: str) -> str:
         if line.startswith("# "):
             return line.strip("# \t").replace("*", "").replace("`", "")[:300]
     return ""
+
+
+def with_controls(page: bytes) -> str:
+    """The page as if every short line of it could be pressed and it asked for a password: what words do not show, and
+    walls are told by."""
+    html = _SHORT_LINE.sub(r"<\1><button>\2</button></\1>", page.decode())
+    return html.replace("</body>", '<form><input type="email"><input type="password"></form></body>')

@@ -18,8 +18,8 @@ class Rendered:
     """HTML in UTF-8, the frames' text in it; for a screenshot, a PNG or JPEG."""
     final_url: str
     """Where the page was when it was read: after redirects, and what its scripts made of the address."""
-    status: int
-    """Of the response that the document came with."""
+    status: int | None
+    """Of the response that the document came with; None where the service does not say."""
     degraded: str = ""
     """What could be had of the page only in part, in words; empty when nothing."""
     requests: int = 1

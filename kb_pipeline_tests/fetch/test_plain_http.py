@@ -199,3 +199,12 @@ def test_a_reason_holds_little_of_what_a_stranger_sent():
         site.pages["/?" + "a" * 9_000] = loop
         for path in ("/", "/away", "/?" + "a" * 9_000):
             assert len(ask(site, path).best.why) < 400
+
+
+def test_a_site_that_refuses_a_page_is_not_believed_when_it_then_denies_that_there_is_one():
+    def shield(request):
+        return Reply("", status=404 if "Bot/" in request.headers["user-agent"] else 403)
+
+    with LoopbackSite({"/page": shield}) as site:
+        best = ask(site, "/page").best
+    assert (best.answer, best.requests) == (Answer.REFUSED, 2)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kb_pipeline.fetch.envelope import MAX_MARKDOWN, first_heading, markdown_as_html, said_by, wrap
-from kb_pipeline.fetch.tiers.rendered import attempt, passed_over
+from kb_pipeline.fetch.tiers.rendered import attempt, passed_over, words_do_not_tell
 
 if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageRequest, TierResult
@@ -36,7 +36,8 @@ class BrowserMarkdown:
 
     async def fetch(self, request: PageRequest) -> TierResult:
         """Ask for the page in Markdown."""
-        return passed_over(NAME, request) or await attempt(NAME, request, self._token, self._page(request))
+        unfit = passed_over(NAME, request) or words_do_not_tell(NAME, request)
+        return unfit or await attempt(NAME, request, self._token, self._page(request), words_only=True)
 
     async def _page(self, request: PageRequest) -> Rendered:
         rendered = await self._renderer.markdown(request)

@@ -32,6 +32,8 @@ NAME: Final = "plain_http"
 
 _MOST_OF_A_TYPE: Final = 100
 """Characters of a Content-Type that are passed on."""
+_NOT_BELIEVED: Final = frozenset({Answer.NOT_FOUND, Answer.SOFT_NOT_FOUND})
+"""From a site that has just refused the same page: shields say so too, and a copy would be removed for it."""
 _REFUSALS: Final = frozenset({403, 429})
 
 
@@ -60,7 +62,7 @@ class PlainHttp:
         second = await self._attempt(request, self._settings.bot_user_agent)
         refused_again = second.response is None or second.response.status in _REFUSALS
         return replace(
-            first if refused_again else second,
+            first if refused_again or second.answer in _NOT_BELIEVED else second,
             requests=first.requests + second.requests,
             seconds=first.seconds + second.seconds,
             wire_bytes=first.wire_bytes + second.wire_bytes,

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind, kind_of
+from kb_pipeline.core.page_state import classify
 from kb_pipeline.errors import FetchError
-from kb_pipeline.fetch.answers import Answer, TierResult
+from kb_pipeline.fetch.answers import BLOCKED, WALLED, Answer, TierResult
 from kb_pipeline.fetch.client import Response
-from kb_pipeline.fetch.envelope import CONTENT_TYPE, is_good
+from kb_pipeline.fetch.envelope import CONTENT_TYPE, is_good, with_controls
 from kb_pipeline.fetch.failures import failed
-from kb_pipeline.fetch.reading import read_response
+from kb_pipeline.fetch.reading import Reading, read_response
+from kb_pipeline.model import PageState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -22,6 +24,18 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.rendering import Rendered
 
 _ROBOTS: Final = "x-robots-tag"
+_OK: Final = 200
+_REFUSED: Final = BLOCKED | {Answer.RATE_LIMITED}
+_WALLS: Final = frozenset(
+    {
+        PageState.COOKIE_WALL,
+        PageState.AGE_GATE,
+        PageState.LOGIN_WALL,
+        PageState.PAYWALL,
+        PageState.CHALLENGE,
+        PageState.BLOCKED,
+    }
+)
 _SHOWN_BY_BROWSERS: Final = frozenset({BodyKind.HTML, BodyKind.EMPTY})
 
 
@@ -42,10 +56,22 @@ def passed_over(name: str, request: PageRequest) -> TierResult | None:
     return TierResult(name, Answer.PASSED_OVER, f"{what} is not for a browser")
 
 
-async def attempt(name: str, request: PageRequest, token: str, work: Awaitable[Rendered]) -> TierResult:
+def words_do_not_tell(name: str, request: PageRequest) -> TierResult | None:
+    """The result of a tier that keeps only a page's words, and is not asked where a tier before it met a wall: it would
+    read the wall as a page. Else None."""
+    wall = next((answer for answer in request.before if answer in WALLED), None)
+    if wall is None:
+        return None
+    return TierResult(name, Answer.PASSED_OVER, f"words alone do not tell a {wall.value} from the page behind it")
+
+
+async def attempt(
+    name: str, request: PageRequest, token: str, work: Awaitable[Rendered], *, words_only: bool = False
+) -> TierResult:
     """Await the page and read it as any other: the boundary at which a FetchError becomes a result.
 
-    `token` is our product token. The seconds are those of the clock on the wall, waits for a turn among them.
+    `token` is our product token. The seconds are those of the clock on the wall, waits for a turn among them. With
+    `words_only`, what could be a wall is none of the pages that clear.
     """
     started = time.monotonic()
     try:
@@ -53,8 +79,15 @@ async def attempt(name: str, request: PageRequest, token: str, work: Awaitable[R
     except FetchError as error:
         return failed(name, error, time.monotonic() - started, calls=error.calls)
     seconds = time.monotonic() - started
+    if rendered.status is None and _REFUSED & set(request.before):
+        why = "it may be the refusal as well: the service does not say under which status the page came"
+        return TierResult(
+            name, Answer.PASSED_OVER, why, requests=rendered.requests, seconds=seconds, calls=rendered.calls
+        )
     response = response_of(request, rendered, seconds)
     reading = await asyncio.to_thread(read_response, response, request, token)
+    if words_only and reading.answer is Answer.DOCUMENT:
+        reading = await asyncio.to_thread(_doubted, reading, response)
     return TierResult(
         name,
         reading.answer,
@@ -68,6 +101,14 @@ async def attempt(name: str, request: PageRequest, token: str, work: Awaitable[R
         calls=rendered.calls,
         degraded=rendered.degraded,
     )
+
+
+def _doubted(reading: Reading, response: Response) -> Reading:
+    """A document read off words alone, unless they would be a wall's if they could be pressed. Takes CPU time."""
+    state = classify(response.status, {}, with_controls(response.body), response.final_url)
+    if state not in _WALLS:
+        return reading
+    return Reading(Answer.THIN, f"its words alone could be those of a {state.value.replace('_', ' ')}")
 
 
 def response_of(request: PageRequest, rendered: Rendered, seconds: float) -> Response:
@@ -84,7 +125,7 @@ def response_of(request: PageRequest, rendered: Rendered, seconds: float) -> Res
     return Response(
         url=request.url,
         final_url=rendered.final_url,
-        status=rendered.status,
+        status=_OK if rendered.status is None else rendered.status,
         headers={"content-type": CONTENT_TYPE}
         | ({_ROBOTS: ", ".join(value for name, value in lines if name == _ROBOTS)} if len(lines) > 1 else {}),
         body=rendered.body,

@@ -15,7 +15,7 @@ from kb_pipeline.fetch.answers import Answer, TierResult
 from kb_pipeline.fetch.envelope import Said, paragraphs_as_html, said_by, wrap
 from kb_pipeline.fetch.pdf_pictures import PdfPictures
 from kb_pipeline.fetch.rendering import PictureText, Rendered
-from kb_pipeline.fetch.tiers.rendered import attempt, kind_answered, passed_over
+from kb_pipeline.fetch.tiers.rendered import attempt, kind_answered, passed_over, words_do_not_tell
 
 if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageRequest
@@ -49,7 +49,8 @@ class Vision:
             if why:
                 return TierResult(NAME, Answer.PASSED_OVER, why)
             return await attempt(NAME, request, token, self._scanned(answered))
-        return passed_over(NAME, request) or await attempt(NAME, request, token, self._page(request))
+        unfit = passed_over(NAME, request) or words_do_not_tell(NAME, request)
+        return unfit or await attempt(NAME, request, token, self._page(request), words_only=True)
 
     async def _page(self, request: PageRequest) -> Rendered:
         shown = await self._renderer.screenshot(request)
