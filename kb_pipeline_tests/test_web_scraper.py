@@ -280,7 +280,9 @@ def test_a_redirect_to_another_site_is_followed_where_its_robots_txt_allows(site
         site.pages |= {"/yes": redirect(there.url("/there")), "/no": redirect(there.url("/no"))}
         got = service.scrape_url(site.url("/yes"))
         assert (got.ok, got.url, got.final_url) == (True, site.url("/yes"), there.url("/there"))
-        assert service.scrape_url(site.url("/no")).answer is Answer.ROBOTS_FORBIDS
+        refused = service.scrape_url(site.url("/no"))
+        assert (refused.answer, refused.outcome) == (Answer.HOP_FORBIDDEN, Outcome.UNREACHABLE)
+        assert "robots.txt does not allow" in refused.reason
         assert asked(there) == ["/robots.txt", "/there"]
 
 

@@ -38,6 +38,6 @@ class Hops:
         verdict = await self._gate.verdict(target)
         if verdict.access is Access.FORBIDDEN:
             message = f"redirects to {shown(target)}, which robots.txt does not allow"
-            raise HopRefused(Answer.ROBOTS_FORBIDS, message)
+            raise HopRefused(Answer.HOP_FORBIDDEN, message)
         if verdict.access is Access.UNAVAILABLE:
             raise HopRefused(Answer.ROBOTS_UNAVAILABLE, verdict.reason)

@@ -48,6 +48,7 @@ RULES: Final[dict[Answer, Rule]] = {
     Answer.PARKED: Rule(Outcome.GATE, "The domain is parked"),
     Answer.CLIENT_REDIRECT: Rule(Outcome.THIN, "The page only leads on to another one"),
     Answer.OFF_SITE: Rule(_UNREACHABLE, "The page {why}"),
+    Answer.HOP_FORBIDDEN: Rule(_UNREACHABLE, "The page {why}"),
     Answer.SAME_REDIRECT: Rule(Outcome.DUPLICATE, "The page {why}"),
     Answer.REFUSED: Rule(_UNREACHABLE, "The site refused to give us this page ({why})"),
     Answer.NO_ADDRESS: Rule(_UNREACHABLE, "The site's name does not lead anywhere ({why})"),

@@ -17,7 +17,7 @@ TURNED_OUT: Final = frozenset(
         Answer.NOINDEX,
         Answer.NOT_FOUND,
         Answer.SOFT_NOT_FOUND,
-        Answer.ROBOTS_FORBIDS,
+        Answer.HOP_FORBIDDEN,
         Answer.LOGIN_WALL,
         Answer.PAYWALL,
         Answer.PARKED,

@@ -116,7 +116,7 @@ class Hosts:
         verdict = await self.verdict(target)
         if verdict.access is Access.FORBIDDEN:
             message = f"redirects to {target}, which robots.txt does not allow"
-            raise HopRefused(Answer.ROBOTS_FORBIDS, message)
+            raise HopRefused(Answer.HOP_FORBIDDEN, message)
         if verdict.access is Access.UNAVAILABLE:
             raise HopRefused(Answer.ROBOTS_UNAVAILABLE, verdict.reason)
 

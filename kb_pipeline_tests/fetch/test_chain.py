@@ -34,7 +34,14 @@ POLICIES = [
     for enabled, empty, blocked in product((None, True, False), repeat=3)
 ]
 NO_ANSWER = {Answer.NO_ADDRESS, Answer.NO_CONNECTION, Answer.TIMED_OUT, Answer.BAD_CERTIFICATE}
-FINAL = {Answer.NOT_FOUND, Answer.NOINDEX, Answer.ROBOTS_FORBIDS, Answer.NOT_PUBLIC, Answer.ON_HOLD}
+FINAL = {
+    Answer.NOT_FOUND,
+    Answer.NOINDEX,
+    Answer.ROBOTS_FORBIDS,
+    Answer.HOP_FORBIDDEN,
+    Answer.NOT_PUBLIC,
+    Answer.ON_HOLD,
+}
 
 
 def run(*tiers, policy=ANY_PAGE, on_redirect=None, url="https://example.com/"):
@@ -250,6 +257,7 @@ SPEAKS = [
     ([A.JS_SHELL, A.LOGIN_WALL], A.LOGIN_WALL),
     ([A.JS_SHELL, A.SOFT_NOT_FOUND], A.SOFT_NOT_FOUND),
     ([A.EMPTY, A.OFF_SITE], A.OFF_SITE),
+    ([A.JS_SHELL, A.HOP_FORBIDDEN], A.HOP_FORBIDDEN),
     ([A.JS_SHELL, A.COOKIE_WALL], A.COOKIE_WALL),
     ([A.JS_SHELL, A.JS_SHELL, A.EMPTY], A.JS_SHELL),
     # A rendering that failed says nothing about it: another try may.
@@ -355,7 +363,7 @@ def test_with_every_fallback_off_the_apex_is_not_asked():
 @pytest.mark.parametrize(
     ("refusal", "answer"),
     [
-        (HopRefused(A.ROBOTS_FORBIDS, "robots.txt does not allow it"), A.ROBOTS_FORBIDS),
+        (HopRefused(A.HOP_FORBIDDEN, "robots.txt does not allow it"), A.HOP_FORBIDDEN),
         (HopRefused(A.ROBOTS_UNAVAILABLE, "robots.txt could not be read"), A.ROBOTS_UNAVAILABLE),
         (GuardRefused("10.0.0.1 is not a public address"), A.NOT_PUBLIC),
     ],

@@ -91,6 +91,7 @@ ROWS = [
     Row("loop", redirect("/loop"), Outcome.UNREACHABLE, "redirects without end", True),
     Row("private", redirect("http://10.0.0.1/"), Outcome.UNREACHABLE, "", True),
     Row("elsewhere", redirect("http://other.invalid/"), Outcome.UNREACHABLE, "another site", True),
+    Row("leads-in", redirect("/robots-hide-this"), Outcome.UNREACHABLE, "which robots.txt does not allow", True),
 ]
 
 
@@ -187,6 +188,23 @@ def test_all_pages_but_the_start_page_turning_into_the_not_found_page_are_held(s
     assert all(site.is_found(name) for name in NAMES)
     site.refresh()
     assert not any(site.is_found(name) for name in NAMES), "the next refresh that finds the same believes it"
+
+
+def test_a_night_on_which_every_page_leads_to_a_login_that_robots_txt_forbids_leaves_the_index_as_it_is(
+    stores, hurried, served
+):
+    site = Harbour(stores, hurried, served, NAMES[:4])
+    served.pages["/robots.txt"] = text("User-agent: *\nDisallow: /login\n")
+    site.refresh()
+    before = site.held()
+    for name in NAMES[:4]:
+        served.pages[f"/{name}"] = redirect(f"/login?next=/{name}")
+    served.pages["/login"] = walled("Sign in", "<form><input type=password></form>")
+    for _ in range(2):  # what a first night is held for, a second one would confirm
+        report = site.refresh()
+        assert (report.outcomes[Outcome.UNREACHABLE], report.removed, report.removals_held) == (4, 0, 0)
+        assert site.held() == before
+    assert site.told("p0").verdict.count("robots.txt does not allow") == 1
 
 
 @pytest.mark.parametrize(
