@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 from playwright.async_api import Error as PlaywrightError
@@ -15,7 +15,7 @@ from kb_pipeline.fetch.chromium.browser import Browser, start_browser
 from kb_pipeline.fetch.chromium.folders import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Coroutine
 
     from playwright.async_api import Playwright
 
@@ -23,11 +23,19 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
+
 _STOP_SECONDS: Final = 10.0
+_CLOSE_SECONDS: Final = 60.0
+"""For what is starting or ending to be done: longer than a start may take."""
 
 
 class BrowserPool:
-    """Lends browsers, one borrower each. Nothing is started before the first is asked for."""
+    """Lends browsers, one borrower each. Nothing is started before the first is asked for.
+
+    A borrower may be cancelled at any moment. What starts and ends processes is therefore never done in its own task:
+    a start that was cut off in its middle would leave processes that nobody knows of.
+    """
 
     def __init__(self, settings: Settings, chromium: str, proxy: str) -> None:
         self._settings = settings
@@ -40,26 +48,30 @@ class BrowserPool:
         self._folder: RunFolder | None = None
         self._playwright: Playwright | None = None
         self._drivers: list[Playwright] = []
+        self._tasks: set[asyncio.Task[object]] = set()
         self._closed = False
 
     @contextlib.asynccontextmanager
     async def borrow(self) -> AsyncIterator[Browser]:
         """A browser for one page, as soon as one is free. Raises TierUnavailable."""
-        async with self._slots:
-            browser = await self._fresh()
-            try:
-                browser.pages += 1
-                yield browser
-            except BaseException:
-                if not browser.driven.is_connected():
-                    browser.broken = browser.broken or "it went away"
-                raise
-            finally:
-                await asyncio.shield(self._take_back(browser))
+        await self._slots.acquire()
+        fresh = self._task(self._fresh())
+        try:
+            browser = await asyncio.shield(fresh)
+            browser.pages += 1
+            yield browser
+        finally:
+            taking_back = self._task(self._take_back(fresh))
+            if fresh.done():  # else the borrower was cancelled, and is not to wait for what it does not want any more
+                await asyncio.shield(taking_back)
 
     async def aclose(self) -> None:
-        """End every browser, and the driver. Never raises."""
+        """End every browser, also those that are starting, and the driver. Never raises."""
         self._closed = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
         await asyncio.gather(*(self._end(browser) for browser in list(self._all)))
         await asyncio.gather(*(_stop(driver) for driver in self._drivers))
         if self._folder is not None:
@@ -101,7 +113,21 @@ class BrowserPool:
                 raise TierUnavailable(message) from error
         return await start_browser(self._playwright, self._chromium, folder.for_browser(), folder.lock, self._proxy)
 
-    async def _take_back(self, browser: Browser) -> None:
+    def _task(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _take_back(self, fresh: asyncio.Task[Browser]) -> None:
+        """With it the slot comes back: a browser that is starting for nobody counts as one."""
+        try:
+            with contextlib.suppress(TierUnavailable):
+                await self._keep_or_end(await fresh)
+        finally:
+            self._slots.release()
+
+    async def _keep_or_end(self, browser: Browser) -> None:
         if not self._is_worn(browser) and not self._closed:
             memory = await browser.memory_mb()
             if memory > self._settings.browser_max_mb:

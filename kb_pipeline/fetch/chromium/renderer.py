@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.browser import Browser
-    from kb_pipeline.fetch.chromium.page_job import Read, Surroundings
+    from kb_pipeline.fetch.chromium.page_job import Read, Surroundings, Turning
     from kb_pipeline.fetch.chromium.pool import BrowserPool
     from kb_pipeline.fetch.client import Turn
     from kb_pipeline.fetch.rendering import Rendered
@@ -83,8 +83,7 @@ class ChromiumRenderer:
         pool = await self._opened()
         for attempt in range(_TRIES):
             try:
-                async with pool.borrow() as browser:
-                    return await self._on(browser, request, read)
+                return await self._in_turn(pool, request, read)
             except BrowserLost:
                 log.info("browser.lost", url=request.url, attempt=attempt + 1)
         message = f"the browser ended under the page, {_TRIES} times"
@@ -103,20 +102,32 @@ class ChromiumRenderer:
                 self._pool = BrowserPool(self._settings, chromium, self._proxy.address)
             return self._pool
 
-    async def _on(self, browser: Browser, request: PageRequest, read: Read) -> Rendered:
-        """Render with one browser, within the page's whole time; waiting for a turn at the host is not part of it."""
-        from kb_pipeline.fetch.chromium.page_job import Turning, render_page  # noqa: PLC0415 - as above
+    async def _in_turn(self, pool: BrowserPool, request: PageRequest, read: Read) -> Rendered:
+        """The turn comes first: a page whose host is on hold would keep a browser from the pages of others. One that
+        gets no browser lets others of its host pass, and takes another turn."""
+        from kb_pipeline.fetch.chromium.page_job import Turning  # noqa: PLC0415 - as above
 
-        async with contextlib.AsyncExitStack() as turn_taken:
-            turn = await turn_taken.enter_async_context(self._turn(request.url))
-            seconds = self._settings.render_timeout_seconds
-            try:
-                async with asyncio.timeout(seconds):
-                    among, turning = self._surroundings(request), Turning(turn, turn_taken.aclose)
-                    return await render_page(browser, request, read, among, turning)
-            except TimeoutError as error:
-                message = f"the page could not be rendered and read within {seconds:g} s"
-                raise TimedOut(message) from error
+        async with contextlib.AsyncExitStack() as turn_taken, contextlib.AsyncExitStack() as borrowed:
+            while True:
+                turn = await turn_taken.enter_async_context(self._turn(request.url))
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._settings.render_timeout_seconds):
+                        browser = await borrowed.enter_async_context(pool.borrow())
+                        break
+                await turn_taken.aclose()
+            return await self._on(browser, request, read, Turning(turn, turn_taken.aclose))
+
+    async def _on(self, browser: Browser, request: PageRequest, read: Read, turning: Turning) -> Rendered:
+        """Render with one browser, within the page's whole time; waiting for the turn and for it is no part of that."""
+        from kb_pipeline.fetch.chromium.page_job import render_page  # noqa: PLC0415 - as above
+
+        seconds = self._settings.render_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await render_page(browser, request, read, self._surroundings(request), turning)
+        except TimeoutError as error:
+            message = f"the page could not be rendered and read within {seconds:g} s"
+            raise TimedOut(message) from error
 
     def _surroundings(self, request: PageRequest) -> Surroundings:
         from kb_pipeline.fetch.chromium.page_job import Surroundings  # noqa: PLC0415 - as above

@@ -18,7 +18,7 @@ import pytest
 from kb_pipeline.errors import BodyTooLarge, TierUnavailable, TimedOut
 from kb_pipeline.fetch.answers import PageRequest
 from kb_pipeline.fetch.chromium import folders
-from kb_pipeline_tests.fetch.chromium.rendering_desk import desk
+from kb_pipeline_tests.fetch.chromium.rendering_desk import Desk, desk
 from kb_pipeline_tests.sites.replies import Reply, Stall
 from kb_pipeline_tests.sites.server import LoopbackSite
 
@@ -64,6 +64,10 @@ def is_of_rendering(process):
     with contextlib.suppress(psutil.Error):
         return any(name in " ".join(process.cmdline()[:4]) for name in ("chrom", "run-driver", "keeper.py"))
     return False
+
+
+def drivers_of():
+    return [process for process in family_of() if "run-driver" in process.cmdline()]
 
 
 def gone_within(seconds, processes):
@@ -170,6 +174,89 @@ def test_so_many_browsers_run_at_once_and_no_more(site):
         rendered, most = renders.run(all_at_once(renders))
     assert [b"waited" in page.body for page in rendered] == [True] * 4
     assert most == 2
+
+
+def test_a_start_whose_page_was_cancelled_is_counted_and_used_and_ended(site):
+    async def cancelled(renders, seconds):
+        rendering = asyncio.ensure_future(renders.renderer.content(PageRequest(site.url("/"))))
+        await asyncio.sleep(seconds)
+        rendering.cancel()
+        await asyncio.wait({rendering})
+        return len(drivers_of()) <= 1 and len(keepers_of()) <= 1
+
+    async def closed_at_once(renders):
+        await cancelled(renders, 0.1)
+        await renders.renderer.aclose()
+        return family_of()
+
+    with desk(allow_private=LOCAL, browsers=1) as renders:
+        assert [renders.run(cancelled(renders, seconds)) for seconds in (0.1, 0.3, 0.2, 0.3, 0.3)] == [True] * 5
+        assert "text" in renders.html(site.url("/"))
+        everybody = family_of()
+        assert (len(drivers_of()), len(keepers_of())) == (1, 1)
+    assert gone_within(5, everybody)
+    with desk(allow_private=LOCAL) as renders:
+        assert gone_within(5, renders.run(closed_at_once(renders)))
+
+
+class _HoldsHosts(Desk):
+    """Gives no turn at addresses that end with /held, until it is told to."""
+
+    released: asyncio.Event
+
+    @contextlib.asynccontextmanager
+    async def turn(self, url):
+        if url.endswith("/held"):
+            await self.released.wait()
+        async with super().turn(url) as taken:
+            yield taken
+
+
+class _CountsTurns(Desk):
+    turns_taken = turns_held = 0
+
+    @contextlib.asynccontextmanager
+    async def turn(self, url):
+        self.turns_taken += 1
+        self.turns_held += 1
+        assert self.turns_held == 1
+        if self.turns_taken > 1:
+            self.came_back.set()
+        async with super().turn(url) as taken:
+            yield taken
+        self.turns_held -= 1
+
+
+def test_a_page_whose_host_is_on_hold_keeps_no_browser_from_others(site):
+    site.pages["/held"] = "<p>held"
+
+    async def both(renders):
+        renders.released = asyncio.Event()
+        held = asyncio.ensure_future(renders.renderer.content(PageRequest(site.url("/held"))))
+        await asyncio.sleep(0.05)
+        other = await asyncio.wait_for(renders.renderer.content(PageRequest(site.url("/"))), 30)
+        renders.released.set()
+        return [(await held).body, other.body]
+
+    renders = _HoldsHosts(allow_private=LOCAL, browsers=1)
+    with contextlib.closing(renders):
+        bodies = renders.run(both(renders))
+    assert [b"held" in bodies[0], b"text" in bodies[1]] == [True, True]
+
+
+def test_a_page_that_gets_no_browser_in_time_gives_its_turn_back_and_takes_another(site):
+    async def waits(renders):
+        renders.came_back = asyncio.Event()
+        pool = await renders.renderer._opened()
+        async with pool.borrow():
+            waiting = asyncio.ensure_future(renders.renderer.content(PageRequest(site.url("/"))))
+            await asyncio.wait_for(renders.came_back.wait(), 60)
+        return (await waiting).body, renders.turns_held
+
+    renders = _CountsTurns(allow_private=LOCAL, browsers=1, render_timeout_seconds=4)
+    with contextlib.closing(renders):
+        body, held = renders.run(waits(renders))
+    assert (b"text" in body, held) == (True, 0)
 
 
 def test_a_chromium_that_does_not_start_is_told(site, tmp_path):
