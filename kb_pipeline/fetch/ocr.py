@@ -155,3 +155,12 @@ def _engine() -> RapidOCR:
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
     )
+
+
+def _forget() -> None:
+    _thread.cache_clear()
+    _engine.cache_clear()
+
+
+# The threads of the one and of the other stay behind in the parent: a child that used them would wait for ever.
+os.register_at_fork(after_in_child=_forget)

@@ -5,6 +5,9 @@ import importlib.util
 import logging
 import random
 import socket
+import subprocess
+import sys
+import textwrap
 
 import pytest
 from PIL import Image
@@ -180,3 +183,25 @@ def test_every_line_is_read_once_however_they_lie():
         ]
         joined = " ".join(paragraphs(lines))
         assert all(joined.count(f"<{number}>") == 1 for number in range(count))
+
+
+READS_IN_A_CHILD = """
+    import asyncio, os, signal, sys
+    from kb_pipeline.fetch.ocr import RapidOcrReader
+
+    picture = sys.stdin.buffer.read()
+    read = lambda: asyncio.run(RapidOcrReader(60).read(picture)).paragraphs
+    before = read()
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        os._exit(0 if read() == before == ("On the first band.",) else 1)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@needs_ocr
+def test_a_child_of_fork_reads_as_its_parent_does():
+    picture = drawn_page(["On the first band."], height=200)
+    program = [sys.executable, "-c", textwrap.dedent(READS_IN_A_CHILD)]
+    assert subprocess.run(program, input=picture, check=False).returncode == 0
