@@ -32,6 +32,9 @@ _VIEWS: Final = frozenset(
      "price_max", "price_from", "price_to", "minprice", "maxprice", "rating", "availability", "in_stock", "per_page",
      "perpage", "view", "display", "layout", "product_list_order", "product_list_dir", "product_list_limit"}
 )  # fmt: skip
+_PAGING: Final = frozenset(
+    {"page", "p", "pg", "paged", "pageno", "page_no", "pagenum", "start", "offset", "limit", "limitstart"}
+)
 _INDEX: Final = re.compile(r"\[[^\]]*\]")
 _LIST_MARKS: Final = re.compile(r"[,;|+\s/]+")
 _LONGEST_CYCLE: Final = 6
@@ -190,8 +193,12 @@ class TrapWatch:
         parameters = sorted(query.split("&")) if query else []
         if _count(self._addresses, f"{path}{mark}{'&'.join(parameters)}") > MAX_ADDRESSES_A_PAGE:
             return f"is one of more than {MAX_ADDRESSES_A_PAGE} addresses of the same page (a crawler trap)"
-        names = {_INDEX.sub("", unquote(part.partition("=")[0])).lower() for part in parameters}
-        if len(names & _VIEWS) > 1 and _count(self._views, path) > MAX_VIEWS_A_LIST:
+        named = [(_INDEX.sub("", unquote(part.partition("=")[0])).lower(), part) for part in parameters]
+        # What neither sorts, filters nor turns pages says which list it is: ?view=item&layout=item&id=7 is not id=8.
+        which = "&".join(part for name, part in named if name not in _VIEWS | _PAGING)
+        if len(_VIEWS.intersection(name for name, _ in named)) > 1 and (
+            _count(self._views, f"{path}{mark}{which}") > MAX_VIEWS_A_LIST
+        ):
             return f"is one of more than {MAX_VIEWS_A_LIST} ways to sort and filter one list (a crawler trap)"
         return None
 

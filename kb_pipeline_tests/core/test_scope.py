@@ -152,5 +152,13 @@ def test_filters_that_multiply_are_a_trap_and_pages_of_a_list_are_none():
     shop = [f"?color={number % 7}&size={number // 7}&page={number % 3}" for number in range(MAX_VIEWS_A_LIST + 50)]
     kept = [view for view in shop if watch.why_not(f"https://example.com/shop{view}") is None]
     assert len(kept) == MAX_VIEWS_A_LIST
+    other = [f"{view}&id=8" for view in shop]
+    assert sum(watch.why_not(f"https://example.com/shop{view}") is None for view in other) == MAX_VIEWS_A_LIST
     forum = [f"?forum={number % 9}&topic={number}&start={number % 3}&sort=new" for number in range(500)]
     assert not any(watch.why_not(f"https://example.com/topic{view}") for view in forum)
+
+
+def test_pages_that_one_script_shows_by_their_number_are_no_views_of_one_list():
+    watch = TrapWatch()
+    items = [f"?option=com_k2&view=item&layout=item&id={number}&Itemid=7" for number in range(300)]
+    assert not any(watch.why_not(f"https://example.com/index.php{item}") for item in items)
