@@ -10,7 +10,6 @@ import structlog
 
 from kb_pipeline.core.mass_removal import empties_site, is_mass_removal
 from kb_pipeline.fetch.answers import Answer
-from kb_pipeline.fetch.outcome import RULES
 from kb_pipeline.model import PageStatus
 from kb_pipeline.stages.page_reading import examined
 from kb_pipeline.store.lance import read_pages
@@ -72,7 +71,7 @@ def settle_removals(stores: Stores, frontier: Frontier, site: Site, refresh: Ref
     held: list[Removable] = []
     copies = stores.pages.count_with_copy(site.site_id)
     # A robots.txt that was read is the owner's word. What a broken server shows in place of every page is nobody's.
-    gone = sum(page.state is PageStatus.GONE or page.reason == RULES[Answer.NOINDEX].reason for page in doubtful)
+    gone = sum(page.state is PageStatus.GONE or Answer.NOINDEX in page.answers for page in doubtful)
     too_many = is_mass_removal(site.options, lost=len(doubtful), of=copies) or empties_site(lost=gone, of=copies)
     if refresh.removals_confirmed_at is None and too_many:
         held = doubtful

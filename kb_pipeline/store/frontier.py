@@ -153,6 +153,8 @@ class Removable:
     """An earlier refresh found the same, and was held."""
     suspicious: bool
     """Counts against the site's limit for removals at once."""
+    answers: list[str]
+    """Of each tier that was asked when the page ended so (fetch.answers.Answer)."""
 
 
 class Frontier:

@@ -13,6 +13,7 @@ from kb_pipeline.model import Discovered, Outcome, PageSource, PageStatus, Refre
 from kb_pipeline.stages.fetch import fetch_pages
 from kb_pipeline.stages.publish import publish
 from kb_pipeline.store.lance import read_rows
+from kb_pipeline.store.named_queries import Query
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.sites.replies import (
     Endless,
@@ -507,6 +508,20 @@ def test_running_the_held_refresh_again_confirms_nothing(stores, settings):
         assert site.fetch().removals_held == 30
         stores.refreshes.confirm_removals(SITE, 2, stores.now())
         assert site.fetch().removed == 30
+
+
+def test_a_site_that_is_noindex_all_at_once_is_held_in_whatever_words_the_reason_is_told(stores, settings):
+    pages = mass(6)
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, settings, server)
+        site.run(*pages)
+        server.pages.update({path: good(path, **HEADER) for path in pages})
+        site.start(*pages)
+        assert site.fetch().removals_held == 6
+        reworded = b"UPDATE pages SET reason = 'told by a program of another version'"
+        stores.database.execute(Query("reworded", reworded))
+        again = site.fetch()
+    assert (again.removed, again.removals_held) == (0, 6)
 
 
 def test_a_site_that_recovers_forgets_that_removals_were_held(stores, settings):

@@ -98,7 +98,7 @@ WHERE site_id = %(site_id)s AND page_id = %(page_id)s;
 -- duplicate whose original is kept, unless many pages at once lead to the same one.
 -- name: frontier_removable
 WITH removable AS (
-    SELECT p.page_id, p.url, p.state, p.reason, p.held_generation, p.duplicate_of,
+    SELECT p.page_id, p.url, p.state, p.reason, p.held_generation, p.duplicate_of, p.tiers,
            p.state = 'duplicate'
            AND EXISTS (SELECT FROM aliases a WHERE a.site_id = p.site_id AND a.alias_id = p.page_id
                        AND a.page_id = p.duplicate_of AND a.kind = 'redirect') AS redirects
@@ -112,6 +112,7 @@ WITH removable AS (
                            AND o.state IN ('fresh', 'unchanged'))))
 )
 SELECT page_id, url, state, reason, coalesce(held_generation < %(generation)s, false) AS was_held,
+       jsonb_path_query_array(tiers, '$[*].answer') AS answers,
        state IN ('gone', 'forbidden')
        OR (redirects AND count(*) OVER (PARTITION BY redirects, duplicate_of) > %(same_target)s) AS suspicious
 FROM removable
