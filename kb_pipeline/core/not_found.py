@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kb_pipeline.core.html_tree import parse_html
+from kb_pipeline.core.page_signs import MOUNT_IDS, MOUNT_TAGS
 from kb_pipeline.core.plain import plain_text
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class Look:
     """Of the extracted text, in lower case, without those of the page's address and what varies."""
     tags: Mapping[str, int]
     """How many elements of each name it is built of."""
+    scripted: bool = False
+    unfinished: bool = False
+    """Scripts may write another page into it at each address: a page that looks so need not be missing."""
 
 
 def made_up_address(start: str, seed: str, addresses: Iterable[str] = ()) -> str:
@@ -77,7 +81,9 @@ def look_of(text: Text, html: str, *urls: str) -> Look | None:
     if len(words) < LEAST_WORDS:
         return None
     document, _ = parse_html(html)
-    return Look(_words(text.title, _address_words(urls)), words, _tags(document))
+    scripted = any(node.tag == "script" and _runs(node) for node in document.iter())
+    unfinished = scripted and any(_is_mount(node) for node in document.iter())
+    return Look(_words(text.title, _address_words(urls)), words, _tags(document), scripted, unfinished)
 
 
 def is_same(page: Look, missing: Look) -> bool:
@@ -122,6 +128,16 @@ def _address_words(urls: Iterable[str]) -> frozenset[str]:
         last = unquote(parts.path.rstrip("/").rpartition("/")[2])
         found.update(word.lower() for word in _WORD.findall(f"{last} {unquote(parts.query)}"))
     return frozenset(found)
+
+
+def _runs(script: Node) -> bool:
+    """Whether it is a program. Scripts hold data and templates too (HTML, 4.12.1)."""
+    kind = script.get("type").lower()
+    return not kind or kind == "module" or "javascript" in kind or "ecmascript" in kind
+
+
+def _is_mount(node: Node) -> bool:
+    return node.get("id") in MOUNT_IDS or bool(MOUNT_TAGS.fullmatch(node.tag))
 
 
 def _tags(document: Node) -> dict[str, int]:

@@ -116,7 +116,7 @@ def _read_document(response: Response, request: PageRequest, tag: RobotsTag, tok
         return Reading(answer, SAYS_NOT_FOUND if answer is Answer.SOFT_NOT_FOUND else f"the page is a {answer.value}")
     text = found.text
     if request.not_found is not None and _is_not_found_page(response, text, request.not_found):
-        return Reading(Answer.SOFT_NOT_FOUND, SHOWN_FOR_ANY)
+        return _shown_for_any(request.not_found)
     nofollow = tag.nofollow or text.nofollow
     if (tag.noindex or text.noindex) and not request.ignore_noindex:
         return Reading(Answer.NOINDEX, nofollow=nofollow)
@@ -124,6 +124,13 @@ def _read_document(response: Response, request: PageRequest, tag: RobotsTag, tok
         why = f"{text.characters} characters of text, {MIN_TEXT_CHARACTERS} are needed"
         return Reading(Answer.THIN, why, text, nofollow)
     return Reading(Answer.DOCUMENT, "", text, nofollow)
+
+
+def _shown_for_any(not_found: Look) -> Reading:
+    """A page that looks like the answer to a made-up address: it is missing, or a shell that many pages share."""
+    if not_found.unfinished:
+        return Reading(Answer.JS_SHELL, f"{SHOWN_FOR_ANY}, and scripts may write the page into it")
+    return Reading(Answer.SOFT_NOT_FOUND, SHOWN_FOR_ANY)
 
 
 def _is_not_found_page(response: Response, text: Text, not_found: Look) -> bool:

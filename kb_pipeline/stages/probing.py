@@ -4,11 +4,12 @@ in words like nothing seen before. Once a full refresh; a site that cannot be as
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind, decode_html, kind_of
-from kb_pipeline.core.not_found import MOST_WORDS, is_same, look_of, made_up_address
+from kb_pipeline.core.not_found import MOST_WORDS, is_above, is_same, look_of, made_up_address
 from kb_pipeline.errors import FetchError
 from kb_pipeline.fetch.robots_gate import Access
 from kb_pipeline.model import PageState, SourceType
@@ -43,7 +44,8 @@ class Prober:
         """Ask for a made-up address beside the site's pages; None when it may not be asked for, or did not answer.
 
         The start page, or else a page of the list, has to look otherwise: a site that gives one answer to everything,
-        always or tonight, has no not-found page.
+        always or tonight, has no not-found page. Where its answer has scripts, pages of the list have to as well: they
+        may be one shell that scripts fill, beside a start page that the server writes.
         """
         if self._site.source_type is SourceType.URL or not pages:
             return None
@@ -59,6 +61,8 @@ class Prober:
         if look is not None and useless is None:
             good = start_page if start_page is not None and start_page.status == _OK else await self._ask(pages[0].url)
             useless = await asyncio.to_thread(_why_not_told_apart, look, good)
+        if look is not None and useless is None and look.scripted and not look.unfinished:
+            look = replace(look, unfinished=not await self._others_differ(look, _others(pages, url)))
         return NotFoundProbe(url, response.status, useless, None if useless else look)
 
     async def _address(self, seed: str, pages: Sequence[str]) -> str | None:
@@ -72,6 +76,17 @@ class Prober:
                 return url
         return None
 
+    async def _others_differ(self, look: Look, urls: Sequence[str]) -> bool:
+        """Whether one of the pages is known to look otherwise, and none the same."""
+        differs = False
+        for url in urls:
+            response = await self._ask(url)
+            page, _ = await asyncio.to_thread(_look, response) if response is not None else (None, None)
+            if page is not None and is_same(page, look):
+                return False
+            differs = differs or page is not None
+        return differs
+
     async def _ask(self, url: str) -> Response | None:
         """As pages are asked for: a site may show other visitors another page."""
         try:
@@ -84,6 +99,14 @@ class Prober:
             )
         except FetchError:
             return None
+
+
+def _others(pages: Sequence[Discovered], made_up: str) -> list[str]:
+    """Two pages of the list, in the folder of the made-up address if there are any, and no start page."""
+    urls = [page.url for page in islice(pages, MOST_ADDRESSES) if not is_above(page.url, made_up)]
+    folder = made_up.rpartition("/")[0]
+    beside = [url for url in urls if url.rpartition("/")[0] == folder] or urls
+    return list(dict.fromkeys(beside[len(beside) * third // 3] for third in (1, 2))) if beside else []
 
 
 def _why_not_told_apart(look: Look, good: Response | None) -> str | None:

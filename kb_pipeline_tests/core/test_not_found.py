@@ -51,6 +51,22 @@ def test_the_address_that_the_page_repeats_is_no_difference():
     assert is_same(told(f"{SITE}/docs/old-guide"), told(PROBE))
 
 
+@pytest.mark.parametrize(
+    ("extra", "scripted", "unfinished"),
+    [
+        ("", False, False),
+        ("<div id=root>Loading, please wait.</div>", False, False),
+        ("<script>count()</script>", True, False),
+        ('<script type="application/ld+json">{}</script><div id=root></div>', False, False),
+        ("<div id=root>Loading, please wait.</div><script type=module src=/app.js></script>", True, True),
+        ("<my-app>Loading</my-app><script src=/app.js></script>", True, True),
+    ],
+)
+def test_a_page_that_scripts_may_write_another_one_into_is_unfinished(extra, scripted, unfinished):
+    look = shown(PROBE, extra=extra)
+    assert (look.scripted, look.unfinished) == (scripted, unfinished)
+
+
 def test_short_pages_of_one_template_are_not_the_same():
     def part(name, words):
         return shown(f"{SITE}/parts/{name}", body=f"<p>Part {name}: {words}. Ask the harbour master for the price.</p>")

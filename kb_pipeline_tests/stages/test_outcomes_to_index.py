@@ -207,6 +207,37 @@ def test_a_night_on_which_every_page_leads_to_a_login_that_robots_txt_forbids_le
     assert site.told("p0").verdict.count("robots.txt does not allow") == 1
 
 
+WAIT = "Loading the application, please wait a moment. If this takes long, write to the harbour office. " * 4
+SHELL = Reply(f"<title>Harbour</title><div id=root><p>{WAIT}</p></div><script src=/app.js></script>")
+FRAME = Reply(f"<title>Harbour</title><article><p>{WAIT}</p></article><script src=/app.js></script>")
+
+
+@pytest.mark.parametrize("shell", [SHELL, FRAME], ids=["an element to fill", "scripts alone"])
+def test_an_application_whose_start_page_alone_is_written_by_the_server_loses_no_page(stores, hurried, served, shell):
+    site = Harbour(stores, hurried, served, NAMES[:4])
+    site.refresh()
+    served.fallback = shell
+    served.pages.update({f"/{name}": shell for name in NAMES[:4]})
+    for _ in range(2):
+        report = site.refresh()
+        assert (report.outcomes[Outcome.GATE], report.removed, report.removals_held) == (4, 0, 0)
+    assert all(site.is_found(name) for name in NAMES[:4])
+
+
+def test_a_missing_page_of_a_site_with_scripts_is_missed_while_its_other_pages_look_otherwise(stores, hurried, served):
+    served.fallback = FRAME
+    site = Harbour(stores, hurried, served, NAMES[:4])
+    site.refresh()
+    served.pages["/p3"] = FRAME
+    before = len(served.requests)
+    discover(stores, hurried, SITE)
+    asked = [request.path for request in served.requests[before:] if request.path.strip("/") in NAMES]
+    assert len(asked) == len(set(asked)) <= 2 + 1, "two more requests a full refresh, and one without a start page"
+    site.finish()
+    assert site.told("p3").page.state is PageStatus.GONE
+    assert site.is_found("p2")
+
+
 @pytest.mark.parametrize(
     ("shown", "why"),
     [
