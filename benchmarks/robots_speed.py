@@ -29,6 +29,8 @@ PATHS: Final = (
     "/" + "a" * 100 + "c",
     "/c" + "ab" * 50,
     "/" + "abcdefghijklmnopqrstuvwxyz" * 4,
+    "/" + "a" * 2_000,
+    "/" + "ab" * 1_000,
 )
 CHECKS: Final = 20
 PATIENCE_SECONDS: Final = 5.0
@@ -104,11 +106,19 @@ def hostile() -> dict[str, bytes]:
         "nested folders": lambda number: "/" + "a" * number,
         "all orders of a and b": lambda number: "/*" + "*".join("ab"[number >> bit & 1] for bit in range(13)) + "*c",
     }
+    chosen = random.Random(1)
+    patterns["short pieces"] = lambda _: "/*" + "*".join(short_pieces(chosen))
+    patterns["nested, other ends"] = lambda number: "/" + "*a" * number + f"*{number:04x}"
     files = {
         name: written(f"Disallow: {pattern(number)}" for number in itertools.count())
         for name, pattern in patterns.items()
     }
     return {**files, "one rule of stars": b"User-agent: *\nDisallow: /" + b"*a" * (MAX_BYTES // 2 - 20)}
+
+
+def short_pieces(chosen: random.Random) -> list[str]:
+    """Two to six, each of up to six letters a and b: nearly all occur in a path of these letters, all over."""
+    return ["".join(chosen.choices("ab", k=chosen.randint(1, 6))) for _ in range(chosen.randint(2, 6))]
 
 
 def written(lines: Iterator[str]) -> bytes:

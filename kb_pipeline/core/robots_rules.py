@@ -38,8 +38,11 @@ class RuleIndex:
         literals: dict[str, int] = {}
         wildcards: dict[str, list[_Wildcard]] = {}
         self._exact: dict[str, int] = {}
+        self.stars = 0
+        """Wildcards in all rules together: what a check may cost, at worst, grows with them."""
         for pattern, rank in rules:
             if "*" in pattern:
+                self.stars += pattern.count("*")
                 first, rule = _taken_apart(pattern, rank)
                 wildcards.setdefault(first, []).append(rule)
             elif pattern.endswith("$"):
@@ -211,6 +214,9 @@ class _Beginnings(Generic[Value]):
     def __len__(self) -> int:
         return len(self._texts)
 
+    def __iter__(self) -> Iterator[tuple[str, Value]]:
+        return zip(self._texts, self._values, strict=True)
+
     def of(self, text: str, start: int = 0) -> Iterator[tuple[str, Value]]:
         """Those that `text` begins with at `start`, the longest first, with their values."""
         text, texts, shorter = text[start:], self._texts, self._shorter
@@ -259,6 +265,10 @@ class _Occurrences:
 
 
 def _with_head(head: str, pieces: _Beginnings[_Bundle], text: str, position: int) -> Iterator[tuple[_Bundle, int]]:
+    if len(pieces) <= text.count(head, position):
+        places = ((bundle, piece, text.find(piece, position)) for piece, bundle in pieces)
+        yield from ((bundle, at + len(piece)) for bundle, piece, at in places if at >= 0)
+        return
     seen: set[str] = set()
     at = text.find(head, position)
     while at >= 0 and len(seen) < len(pieces):

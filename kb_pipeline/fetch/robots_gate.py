@@ -31,6 +31,8 @@ _FRESH: Final = timedelta(days=1)
 _ASK_AGAIN: Final = timedelta(minutes=1)
 """When an origin that gave no answer is asked again."""
 _OK: Final = 200
+_QUICK_STARS: Final = 1_000
+"""Up to so many wildcards a check takes a few milliseconds, whatever the rules and the address are."""
 
 
 class Access(StrEnum):
@@ -112,9 +114,15 @@ class RobotsGate:
         if rules.access is RobotsAccess.UNAVAILABLE:
             return RobotsVerdict(Access.UNAVAILABLE, reason=rules.reason)
         delay = rules.robots.crawl_delay(self._token)
-        if rules.robots.allows(self._token, url):
+        if await self._allows(rules.robots, url):
             return RobotsVerdict(Access.ALLOWED, delay, rules.sitemaps)
         return RobotsVerdict(Access.FORBIDDEN, delay, rules.sitemaps, "robots.txt does not allow this page")
+
+    async def _allows(self, robots: Robots, url: str) -> bool:
+        """In a thread where rules that were made to be slow would hold up every other page."""
+        if robots.stars(self._token) <= _QUICK_STARS:
+            return robots.allows(self._token, url)
+        return await asyncio.to_thread(robots.allows, self._token, url)
 
     async def access(self, url: str) -> RobotsAccess:
         """What the answer for the robots.txt of the origin of `url` means."""

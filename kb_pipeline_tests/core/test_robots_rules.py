@@ -61,6 +61,16 @@ def test_rules_that_nest_in_each_other_are_told_apart(count, path):
     assert RuleIndex(rules).best(path) == naive_best(rules, path)
 
 
+def test_short_pieces_that_occur_all_over_a_path_are_found_as_trying_every_rule_finds_them():
+    chosen = random.Random(1)
+    pieces = [["".join(chosen.choices("ab", k=chosen.randint(1, 6))) for _ in range(4)] for _ in range(600)]
+    rules = [(f"/*{'*'.join(some)}", 2 * number) for number, some in enumerate(pieces)]
+    index = RuleIndex(rules)
+    assert index.stars == 4 * 600
+    for path in ("/" + "ab" * 100, "/" + "aab" * 60, "/" + "".join(chosen.choices("ab", k=200)), "/ab" + "c" * 100):
+        assert index.best(path) == naive_best(rules, path)
+
+
 def test_where_no_rule_matches_all_is_allowed():
     assert is_allowed(RuleIndex([]).best("/x"))
 

@@ -178,3 +178,20 @@ def test_an_address_that_may_not_be_dialled_has_no_verdict():
 )
 def test_the_robots_tag_is_read_for_all_and_for_us(lines, tag):
     assert parse_robots_tag(lines, "KbBot") == tag
+
+
+@pytest.mark.parametrize(("rules", "at_once"), [(100, True), (2_000, False)])
+def test_rules_that_may_take_long_to_check_hold_up_nothing_else(rules, at_once):
+    lines = "".join(f"Disallow: /*a*b{number}\n" for number in range(rules))
+
+    async def run(site):
+        async with HttpClient(SETTINGS) as client:
+            gate = RobotsGate(client, MemoryRobotsFiles(), token="KbBot", user_agent="KbBot/1.0")
+            await gate.verdict(site.url("/"))
+            checks = [asyncio.ensure_future(gate.verdict(site.url(path))) for path in ("/a/b7", "/ab")]
+            await asyncio.sleep(0)
+            assert [check.done() for check in checks] == [at_once] * 2
+            return await asyncio.gather(*checks)
+
+    with LoopbackSite({"/robots.txt": text(f"User-agent: *\n{lines}")}) as site:
+        assert [verdict.access for verdict in asyncio.run(run(site))] == [Access.FORBIDDEN, Access.ALLOWED]
