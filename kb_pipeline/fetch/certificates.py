@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import httpcore
@@ -13,7 +14,7 @@ import structlog
 from kb_pipeline.errors import FetchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kb_pipeline.fetch.guard import Target
 
@@ -21,32 +22,52 @@ log = structlog.get_logger(__name__)
 
 _WWW: Final = "www."
 _MOST_HOSTS: Final = 1024
+_KEPT_SECONDS: Final = 3600.0
 _LEAST_LABELS_UNDER_A_STAR: Final = 2
 
 
 class Certificates:
-    """Looks at certificates through `backend`, which guards what it dials. One that was seen is remembered."""
+    """Looks at certificates through `backend`, which guards what it dials. One that was seen is remembered for an
+    hour: hosts are given better ones."""
 
-    def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: ssl.SSLContext, seconds: float) -> None:
+    def __init__(
+        self,
+        backend: httpcore.AsyncNetworkBackend,
+        ssl_context: ssl.SSLContext,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._backend = backend
         self._ssl_context = ssl_context
         self._seconds = seconds
-        self._found: dict[tuple[str, int], bool] = {}
+        self._clock = clock
+        self._found: dict[tuple[str, int], tuple[bool, float]] = {}
+        """Whether the apex is the cure, and when that was seen; the oldest first."""
 
     async def apex_for(self, target: Target) -> str | None:
         """The address without `www.`, scheme, port, path and query alike; None where that cures nothing."""
         apex = target.host.removeprefix(_WWW)
         if target.scheme != "https" or apex == target.host or "." not in apex:
             return None
-        key = (target.host, target.port)
-        if key not in self._found:
+        cures = self._remembered(target)
+        if cures is None:
             names = await self._names(target.host, target.port)
             if not names:
                 return None  # Not kept: the next page may find the host in a better hour.
-            if len(self._found) >= _MOST_HOSTS:
-                self._found.clear()
-            self._found[key] = covers(names, apex) and not covers(names, target.host)
-        return target.url.replace(f"://{_WWW}", "://", 1) if self._found[key] else None
+            cures = covers(names, apex) and not covers(names, target.host)
+            self._remember(target, cures=cures)
+        return target.url.replace(f"://{_WWW}", "://", 1) if cures else None
+
+    def _remembered(self, target: Target) -> bool | None:
+        cures, seen_at = self._found.get((target.host, target.port), (None, 0.0))
+        return None if self._clock() - seen_at >= _KEPT_SECONDS else cures
+
+    def _remember(self, target: Target, *, cures: bool) -> None:
+        key = (target.host, target.port)
+        self._found.pop(key, None)
+        self._found[key] = (cures, self._clock())
+        if len(self._found) > _MOST_HOSTS:
+            del self._found[next(iter(self._found))]
 
     async def _names(self, host: str, port: int) -> tuple[str, ...]:
         """DNS names of a certificate that is valid but for its names; none when it is not."""

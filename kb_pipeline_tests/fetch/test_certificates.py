@@ -11,7 +11,7 @@ import trustme
 from kb_pipeline.core.fetch_policy import FetchPolicy
 from kb_pipeline.errors import HostnameMismatch
 from kb_pipeline.fetch.answers import Answer, PageRequest
-from kb_pipeline.fetch.certificates import covers, without_host_check
+from kb_pipeline.fetch.certificates import Certificates, covers, without_host_check
 from kb_pipeline.fetch.chain import Chain
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.guard import Guard
@@ -49,11 +49,15 @@ def serve(certificate, pages=None, name=WWW):
     return LoopbackSite(pages or {"/": GOOD}, fallback=GOOD, tls=tls_of(certificate), name=name)
 
 
+def trusting(authority):
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
 def client(authority, **options):
-    trust = ssl.create_default_context()
-    authority.configure_trust(trust)
     guard = Guard(["127.0.0.1"], resolver=at_home)
-    return HttpClient(Settings(**options), guard=guard, ssl_context=trust)
+    return HttpClient(Settings(**options), guard=guard, ssl_context=trusting(authority))
 
 
 def ask(url, authority, *, policy=None, on_redirect=None, **options):
@@ -212,6 +216,20 @@ def test_the_certificate_is_looked_at_once_a_host(authority):
         found = asyncio.run(run(site.url("/")))
         assert found == [f"https://{APEX}:{site.port}/{path}" for path in ("a", "b?c=www.d", "e")]
         assert site.connections_accepted == 1
+
+
+def test_the_certificate_is_looked_at_again_after_an_hour(authority):
+    now = [0.0]
+
+    async def run(url):
+        async with client(authority) as http:
+            certificates = Certificates(http.backend, trusting(authority), 5, clock=lambda: now[0])
+            for now[0] in (0.0, 3599.0, 3600.0, 7199.0):
+                assert await certificates.apex_for(http.guard.check_url(url)) is not None
+
+    with serve(authority.issue_cert(APEX)) as site:
+        asyncio.run(run(site.url("/")))
+        assert site.connections_accepted == 2
 
 
 def test_robots_txt_of_such_a_host_is_that_of_the_apex(authority):
