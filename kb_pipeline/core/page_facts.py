@@ -70,7 +70,6 @@ class PageFacts:
     """Types of input fields outside of navigation and footer, and "button" where there is one."""
     controls: tuple[tuple[str, Node], ...]
     """What can be pressed: what stands on it, and itself."""
-    noscript: str
     mounts: bool
     """Whether an element that a script is to fill is empty, or only says that it is loading."""
     refreshes: bool
@@ -101,7 +100,6 @@ class PageFacts:
             rest=content.rest,
             fields=frozenset(content.fields),
             controls=tuple(content.controls),
-            noscript=" ".join(content.noscript).lower()[:TEXT_READ],
             mounts=content.mounts,
             refreshes=content.refreshes,
             scripts=content.scripts,
@@ -164,7 +162,6 @@ class _Content:
         """Headings by their tag, in order of appearance."""
         self.fields: set[str] = set()
         self.controls: list[tuple[str, Node]] = []
-        self.noscript: list[str] = []
         self.letters = self.link_letters = self.rest = self.scripts = 0
         self.mounts = self.refreshes = False
 
@@ -191,8 +188,6 @@ class _Content:
             self.title += _parts(_plain(node.text())[:MAX_HEADLINE])
         elif tag == "script":
             self.scripts += 1
-        elif tag == "noscript":
-            self.noscript.append(node.text()[:TEXT_READ])
         elif tag == "meta" and node.get("http-equiv").lower() == "refresh":
             self.refreshes = self.refreshes or bool(_REFRESH_AT_ONCE.match(node.get("content")))
 

@@ -30,7 +30,6 @@ _UNAUTHORISED: Final = 407
 _SOCKS: Final = 5
 _NO_AUTHENTICATION: Final = 0
 _PASSWORD: Final = 2
-_NONE_ACCEPTABLE: Final = 0xFF
 _CONNECT: Final = 1
 _IPV4: Final = 1
 _DOMAIN: Final = 3
