@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -20,6 +21,8 @@ import pytest
 from kb_pipeline import web_scraper
 from kb_pipeline.fetch.answers import Answer, TierResult
 from kb_pipeline.fetch.budget import BROWSER_CALLS
+from kb_pipeline.fetch.client import HttpClient
+from kb_pipeline.fetch.robots_gate import Access
 from kb_pipeline.settings import PROJECT_ROOT, Settings
 from kb_pipeline.web_scraper import (
     ConfigError,
@@ -545,6 +548,27 @@ def test_hosts_that_were_not_asked_for_long_are_forgotten():
     clock.seconds = KEPT_SECONDS
     asyncio.run(ask("a", "e"))
     assert len(hosts) == 3
+
+
+def test_the_rules_of_robots_files_that_are_held_are_bounded_by_the_bytes_of_the_files():
+    async def ask(sites):
+        hosts = Hosts(settings_of(), most_parsed_bytes=10_000)
+        async with HttpClient(Settings(allow_private=("127.0.0.0/8",))) as client:
+            hosts.ask_with(client)
+            for site in sites:
+                await hosts.verdict(site.url("/"))
+                assert hosts.parsed_bytes <= 10_000
+            verdicts = [await hosts.verdict(site.url("/private")) for site in (sites[-1], sites[0])]
+        return len(hosts), hosts.parsed_bytes, {verdict.access for verdict in verdicts}
+
+    rules = text("User-agent: *\nDisallow: /private\n" + "#" * 4_000)
+    with contextlib.ExitStack() as stack:
+        sites = [
+            stack.enter_context(LoopbackSite({"/robots.txt": rules}, address=f"127.0.0.{number}"))
+            for number in (1, 2, 3)
+        ]
+        assert asyncio.run(ask(sites)) == (3, 2 * len(rules.body), {Access.FORBIDDEN})
+        assert [site.count("/robots.txt") for site in sites] == [2, 1, 1]
 
 
 def test_the_robots_files_that_are_kept_are_bounded():

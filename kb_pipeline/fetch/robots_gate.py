@@ -83,6 +83,7 @@ class _Rules:
     sitemaps: tuple[str, ...]
     reason: str
     read_at: datetime
+    file_bytes: int = 0
 
 
 class RobotsGate:
@@ -106,6 +107,16 @@ class RobotsGate:
         self._now = now
         self._rules: dict[str, _Rules] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the files whose rules are held. Parsed, they take up to twenty times as much."""
+        return sum(rules.file_bytes for rules in self._rules.values())
+
+    def forget(self) -> None:
+        """Hold no rules any more: who asks next has the file read anew."""
+        self._rules.clear()
+        self._locks = {origin: lock for origin, lock in self._locks.items() if lock.locked()}
 
     async def verdict(self, url: str) -> RobotsVerdict:
         """Whether `url` may be fetched. Raises GuardRefused for an address that may not be dialled at all."""
@@ -184,7 +195,7 @@ class RobotsGate:
 
     async def _parsed(self, access: RobotsAccess, body: bytes, url: str) -> _Rules:
         robots = await asyncio.to_thread(self._indexed, body, url)
-        return _Rules(access, robots, robots.sitemaps(url), "", self._now())
+        return _Rules(access, robots, robots.sitemaps(url), "", self._now(), len(body))
 
     def _indexed(self, body: bytes, url: str) -> Robots:
         robots = Robots.parse(body)

@@ -1,5 +1,5 @@
-"""What one process knows of the hosts that it scrapes: politeness and robots.txt of each, bounded, however many hosts
-there are. For one event loop."""
+"""What one process knows of the hosts that it scrapes: politeness and robots.txt of each. The hosts are bounded in
+number, but for those that were asked within minutes, and their robots.txt in bytes. For one event loop."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ MOST_HOSTS: Final = 2_000
 KEPT_SECONDS: Final = 600.0
 """A host that was asked within these is not forgotten, so that its gap and its Retry-After hold."""
 MOST_ROBOTS_BYTES: Final = 16 * 2**20
+MOST_PARSED_BYTES: Final = 4 * 2**20
+"""Of files whose rules are held. Rules made to be large take twenty times the bytes of their file."""
 _ROBOTS_PATH: Final = "/robots.txt"
 
 
@@ -76,6 +78,7 @@ class _Host:
     gate: RobotsGate
     used_at: float
     uses: int = 0
+    parsed_bytes: int = 0
 
 
 class Hosts:
@@ -83,10 +86,18 @@ class Hosts:
     about redirects: those to another site are followed, where its robots.txt allows."""
 
     def __init__(
-        self, settings: Settings, *, most: int = MOST_HOSTS, clock: Callable[[], float] = time.monotonic
+        self,
+        settings: Settings,
+        *,
+        most: int = MOST_HOSTS,
+        most_parsed_bytes: int = MOST_PARSED_BYTES,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._most = most
+        self._most_parsed_bytes = most_parsed_bytes
+        self.parsed_bytes = 0
+        """Of all files whose rules are held."""
         self._clock = clock
         self._files = RecentRobots()
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
@@ -109,7 +120,11 @@ class Hosts:
     async def verdict(self, url: str) -> RobotsVerdict:
         """Whether `url` may be fetched. Raises GuardRefused for an address that may not be dialled at all."""
         with self._using(url) as host:
-            return await host.gate.verdict(url)
+            try:
+                return await host.gate.verdict(url)
+            finally:
+                self._weigh(host)
+                self._forget_rules()
 
     async def on_redirect(self, _source: str, target: str) -> None:
         """Raise HopRefused for a hop past a robots.txt (RFC 9309 holds for each target)."""
@@ -145,6 +160,20 @@ class Hosts:
             if host.uses or self._clock() - host.used_at < KEPT_SECONDS:
                 return
             del self._hosts[name]
+            self.parsed_bytes -= host.parsed_bytes
+
+    def _weigh(self, host: _Host) -> None:
+        self.parsed_bytes += host.gate.file_bytes - host.parsed_bytes
+        host.parsed_bytes = host.gate.file_bytes
+
+    def _forget_rules(self) -> None:
+        """Those of the hosts that were not asked for longest. Their politeness stays."""
+        for host in self._hosts.values():
+            if self.parsed_bytes <= self._most_parsed_bytes:
+                return
+            if host.parsed_bytes:
+                host.gate.forget()
+                self._weigh(host)
 
     def _new(self) -> _Host:
         assert self._client is not None
