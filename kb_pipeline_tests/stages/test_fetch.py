@@ -103,7 +103,7 @@ TABLE = [
     (good(head_extra="<meta name=robots content=noindex>"), Outcome.FORBIDDEN, "noindex"),
     (good(headers={"X-Robots-Tag": "noindex"}), Outcome.FORBIDDEN, "noindex"),
     (good(headers={"X-Robots-Tag": "otherbot: noindex"}), Outcome.FRESH, None),
-    (redirect("/private/x"), Outcome.FORBIDDEN, "robots.txt"),
+    (redirect("/private/x"), Outcome.UNREACHABLE, "/private/x, which robots.txt does not allow"),
     (LOGIN, Outcome.GATE, "login"),
     (page("Short", "Too short."), Outcome.THIN, "too little text"),
     (Reply(b"\x89PNG\r\n\x1a\n" + b"\0" * 99, content_type="image/png"), Outcome.THIN, "image/png"),
