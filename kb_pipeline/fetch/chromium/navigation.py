@@ -49,6 +49,12 @@ class Navigation:
         self.is_download = False
         self.answered = asyncio.Event()
         """Set when the site has said anything: the document's headers are here, or it leads on."""
+        self.document_broke = ""
+        """Chromium's word for what ended the document before its end; empty while nothing did."""
+        self.document_ended = asyncio.Event()
+        """Set when all of the document that was answered last is here, or no more of it comes."""
+        self.document_ended.set()
+        self._document: Request | None = None
         self._page = page
         self._session = session
         self._check_hop = check_hop
@@ -67,7 +73,7 @@ class Navigation:
         self._main = tree["frameTree"]["frame"]["id"]
         self._page.on("request", self._sent)
         self._page.on("requestfinished", self._done)
-        self._page.on("requestfailed", self._done)
+        self._page.on("requestfailed", self._broke)
         self._page.on("response", self._came)
         self._page.on("download", self._downloads)
         self._session.on("Fetch.requestPaused", self._paused)
@@ -96,7 +102,14 @@ class Navigation:
             self._pending.add(request)
         self._last_change = time.monotonic()
 
+    def _broke(self, request: Request) -> None:
+        if request is self._document:
+            self.document_broke = request.failure or "ERR_FAILED"
+        self._done(request)
+
     def _done(self, request: Request) -> None:
+        if request is self._document:
+            self.document_ended.set()
         self._pending.discard(request)
         self._last_change = time.monotonic()
 
@@ -107,6 +120,8 @@ class Navigation:
                 return
             if not 300 <= response.status < 400 or "location" not in response.headers:  # noqa: PLR2004
                 self.status, self.headers = response.status, response.headers
+                self._document, self.document_broke = request, ""
+                self.document_ended.clear()
                 self.answered.set()
 
     def _downloads(self, _download: object) -> None:

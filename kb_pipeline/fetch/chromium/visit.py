@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.guard import Guard
 
 _LEADS_ON: Final = 302
+_LAST_BYTES_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.5
 _LONGEST_ADDRESS: Final = 8_192
 _NO_DOCUMENT: Final = ("image/", "video/", "audio/", "application/pdf")
 _WITHOUT_BODY: Final = frozenset({204, 205, 304})
@@ -67,7 +70,27 @@ class Visit:
             await asyncio.gather(going, answered, return_exceptions=True)
         self._check_document()
         if not self.is_empty:
-            self.lacking += await wait_until_ready(self.page, self.navigation, self.request.policy, self.patience)
+            self.lacking += await self._ready()
+            await self._check_whole()
+
+    async def _ready(self) -> list[str]:
+        """Wait until the page can be read. One whose document broke off never can, unless it is on its way to another:
+        two looks tell."""
+        waiting = asyncio.ensure_future(
+            wait_until_ready(self.page, self.navigation, self.request.policy, self.patience)
+        )
+        broken_before = False
+        try:
+            while not waiting.done():
+                await asyncio.wait({waiting}, timeout=_LOOK_SECONDS)
+                broken = bool(self.navigation.document_broke)
+                if broken and broken_before:
+                    await self._check_whole()
+                broken_before = broken
+            return await waiting
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     def _tell(self, turn: Turn, seconds: float) -> None:
         if self.navigation.answered.is_set() and not self._is_of_proxy():
@@ -122,12 +145,28 @@ class Visit:
         """The address that the page has in the end; raises when it may not be that."""
         self.navigation.check()
         self._check_document()
+        await self._check_whole()
         here = without_fragment(self.page.url)
         if here.startswith("chrome-error:"):
             raise self._not_reached() or ConnectionBroken("the page led to one that did not come")
         if here not in {self.navigation.url, without_fragment(self.request.url)} or not is_http(here):
             await self.check_hop(self.navigation.url, here)
         return here if len(here) <= _LONGEST_ADDRESS else self.navigation.url
+
+    async def _check_whole(self) -> None:
+        """Raise for a document that broke off, or has not come to its end: Chromium shows the half that came as if it
+        were the page."""
+        if self.is_empty:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(_LAST_BYTES_SECONDS, self.patience.left)):
+                await self.navigation.document_ended.wait()
+        if not self.navigation.document_ended.is_set():
+            message = "the page did not come to its end in time"
+            raise TimedOut(message)
+        if self.navigation.document_broke:
+            message = f"the connection to the site broke in the middle of the page ({self.navigation.document_broke})"
+            raise ConnectionBroken(message)
 
     def degraded(self) -> str:
         """What could not be had, in words."""

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from kb_pipeline.core.extract import extract_html
-from kb_pipeline.errors import BodyTooLarge, NotADocument, TierUnavailable
+from kb_pipeline.errors import BodyTooLarge, ConnectionBroken, NotADocument, TierUnavailable, TimedOut
 from kb_pipeline_tests.fetch.chromium.rendering_desk import desk
-from kb_pipeline_tests.sites.replies import Reply, Stall, prose, redirect
+from kb_pipeline_tests.sites.replies import Drip, Raw, Reply, Reset, Stall, WrongLength, prose, redirect
 from kb_pipeline_tests.sites.server import LoopbackSite
 
 pytestmark = pytest.mark.usefixtures("needs_chromium")
@@ -182,6 +182,28 @@ def test_a_page_that_never_stops_loading_is_read_at_its_time_limit(site, renders
     started = time.monotonic()
     assert "<h1>Here</h1>" in renders.html(site.url("/"), page_timeout_ms=1500)
     assert time.monotonic() - started < 15
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        Reset(b"<h1>Prices</h1>" + b"<p>the first half of it</p>" * 50),
+        WrongLength(b"<h1>Prices</h1>" + b"<p>the first half of it</p>" * 50, 9_000),
+        Raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<h1>P\r\n"),
+    ],
+    ids=["reset", "too short", "no last chunk"],
+)
+@pytest.mark.parametrize("how", ["html", "screenshot"])
+def test_half_a_document_is_no_page(site, renders, half, how):
+    site.pages["/"] = half
+    with pytest.raises(ConnectionBroken):
+        getattr(renders, how)(site.url("/"))
+
+
+def test_a_document_that_stalls_in_its_middle_is_no_page(site, renders):
+    site.pages["/"] = Drip(b"<h1>Prices</h1>" + b"<p>the first half of it</p>" * 50, interval=0.2)
+    with pytest.raises(TimedOut):
+        renders.html(site.url("/"), page_timeout_ms=1500)
 
 
 def test_a_document_that_never_ends_is_read_at_its_time_limit(site, renders):
