@@ -204,11 +204,12 @@ def test_a_site_that_is_gone_whole_is_held_asked_and_held_and_then_empties_itsel
     assert "kb sites remove docs" in stores.refreshes.latest("docs").reason
 
 
-def test_a_small_site_that_is_gone_whole_is_held_once_although_no_limit_is_passed(run, registered, site, stores):
+def test_a_small_site_that_is_gone_whole_is_held_for_its_list_and_for_its_pages(run, registered, site, stores):
     registered(auto_approve_pages=10)
     run("refresh", "docs")
     site.pages.clear()
     assert held_by(run("refresh", "docs")) == ["discovery_found_pages"]
+    assert held_by(run("refresh", "docs")) == ["removals_are_plausible"]
     assert stores.publications.live("docs").pages == 7
     assert run("refresh", "docs").success
     assert stores.publications.live("docs").pages == 0
