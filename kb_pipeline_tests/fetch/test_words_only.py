@@ -1,5 +1,5 @@
-"""A picture's words, and Markdown, do not show what can be pressed, nor the status a page came with: no wall and no refusal
-is read as the page behind it."""
+"""A picture's words, and Markdown, do not show what can be pressed, nor the status a page came with: no wall and no
+refusal is read as the page behind it."""
 
 from __future__ import annotations
 
@@ -18,31 +18,37 @@ from kb_pipeline_tests.fetch.scripted import Scripted
 URL = "https://example.com/page"
 COOKIES = (
     "We value your privacy",
-    "We and our 812 partners store and access information on your device, such as cookies, and process personal data,"
-    " such as unique identifiers, for personalised advertising and content, and audience research.",
+    (
+        "We and our 812 partners store and access information on your device, such as cookies, and process personal data"
+        ", such as unique identifiers, for personalised advertising and content, and audience research."
+    ),
     "With your permission we and our partners may use precise geolocation data.",
     "Accept all",
     "Reject all",
 )
 AGE = (
     "Are you over 18?",
-    "This website contains information about alcoholic beverages and is meant for adults only. By entering you confirm"
-    " that you are of legal drinking age in the country where you live and that you accept our terms of use.",
+    (
+        "This website contains information about alcoholic beverages and is meant for adults only. By entering you confirm"
+        " that you are of legal drinking age in the country where you live and that you accept our terms of use."
+    ),
     "Yes, enter",
     "No, leave",
 )
 LOGIN = (
     "Log in",
-    "Please sign in to your account to see this page. Ask the administrator of your organisation for an invitation if"
-    " you have none yet; accounts are made within a working day, and the password is sent by mail.",
+    (
+        "Please sign in to your account to see this page. Ask the administrator of your organisation for an invitation if"
+        " you have none yet; accounts are made within a working day, and the password is sent by mail."
+    ),
     "Email",
     "Password",
     "Log in",
 )
 ARTICLE = (
     "How harbours are lit",
-    "The lamps of a harbour are lit from the pier outwards, one for each mooring, and put out in the same order at dawn.",
-    "Older harbours kept a keeper for each lamp; the names of some of them are still painted on the walls of the sheds.",
+    "The lamps of a harbour are lit from the pier outwards, one for each mooring, and put out in that order at dawn.",
+    "Older harbours kept a keeper for each lamp; the names of some of them are still to be read on walls of the sheds.",
 )
 
 
