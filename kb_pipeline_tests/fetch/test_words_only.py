@@ -19,8 +19,8 @@ URL = "https://example.com/page"
 COOKIES = (
     "We value your privacy",
     (
-        "We and our 812 partners store and access information on your device, such as cookies, and process personal data"
-        ", such as unique identifiers, for personalised advertising and content, and audience research."
+        "We and our 812 partners store and access information on your device, such as cookies, and process personal"
+        " data, such as unique identifiers, for personalised advertising and content, and audience research."
     ),
     "With your permission we and our partners may use precise geolocation data.",
     "Accept all",
@@ -29,8 +29,8 @@ COOKIES = (
 AGE = (
     "Are you over 18?",
     (
-        "This website contains information about alcoholic beverages and is meant for adults only. By entering you confirm"
-        " that you are of legal drinking age in the country where you live and that you accept our terms of use."
+        "This website contains information about alcoholic beverages and is meant for adults only. By entering you"
+        " confirm that you are of legal drinking age in the country where you live and that you accept our terms."
     ),
     "Yes, enter",
     "No, leave",
@@ -38,8 +38,8 @@ AGE = (
 LOGIN = (
     "Log in",
     (
-        "Please sign in to your account to see this page. Ask the administrator of your organisation for an invitation if"
-        " you have none yet; accounts are made within a working day, and the password is sent by mail."
+        "Please sign in to your account to see this page. Ask the administrator of your organisation for an invitation"
+        " if you have none yet; accounts are made within a working day, and the password is sent by mail."
     ),
     "Email",
     "Password",
