@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -16,6 +17,8 @@ from kb_pipeline.core.site_config import SiteConfig
 from kb_pipeline.errors import ConfigError
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+_USER_INFO: Final = re.compile(r"//[^/@\s'\"]*@")
+"""User and password of an address: a value that ended up in the wrong variable may hold them."""
 LONGEST_DELAY_SECONDS: Final = 86_400
 
 
@@ -282,6 +285,7 @@ def _explain(error: ValidationError) -> str:
         variable = name if name in by_variable else f"KB_{name.upper()}"
         field = by_variable.get(variable)
         meaning = f" ({field.description})" if field and field.description else ""
-        given = variable if field and field.annotation is SecretStr else f"{variable}={problem['input']!r}"
+        shown = _USER_INFO.sub("//…@", repr(problem["input"]))
+        given = variable if field and field.annotation is SecretStr else f"{variable}={shown}"
         lines.append(f"{given}: {problem['msg']}{meaning}")
     return "wrong settings:\n  " + "\n  ".join(lines)

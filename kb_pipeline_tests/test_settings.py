@@ -48,3 +48,17 @@ def test_lists_are_separated_by_commas(monkeypatch):
     settings = load_settings()
     assert settings.allow_private == ("127.0.0.1:8319", "10.0.0.0/8")
     assert settings.retry_delays_seconds == (1.0, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("WEBSCRAPER_PROXY_MODE", "http://u:SECRETPW@proxy.example:8080"),
+        ("CLOUDFLARE_API_URL", "ftp://user:SECRETPW@gateway.example/x"),
+    ],
+)
+def test_a_password_that_ended_up_in_another_variable_is_not_shown(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError, match=variable) as refusal:
+        load_settings()
+    assert "SECRETPW" not in str(refusal.value)

@@ -45,7 +45,9 @@ def scrape(app: App, url: str, only_text: bool, timeout: float | None) -> int:
     if app.output.as_json:
         app.output.json(page.to_dict())
     elif only_text:
-        click.echo(page.markdown, nl=not page.markdown.endswith("\n"))
+        click.echo(page.markdown, nl=bool(page.markdown) and not page.markdown.endswith("\n"))
+        if not page.ok:
+            app.output.note(escape(_verdict(page)))
     else:
         _show(app.output, page)
     return ExitCode.OK if page.ok else ExitCode.REFUSED

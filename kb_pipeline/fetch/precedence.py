@@ -35,10 +35,10 @@ _TIME_CURES: Final = frozenset(
         Answer.BROKEN,
         Answer.SERVER_ERROR,
         Answer.RATE_LIMITED,
-        Answer.TIER_FAILED,
     }
 )
-"""A rendering that failed so says nothing about the page: it is tried again later."""
+"""A rendering that the site failed so says nothing about the page: it is tried again later. A tier out of order is not
+among them: asking the site again mends no browser and no account."""
 
 
 def goes_on(attempts: Sequence[TierResult], policy: FetchPolicy) -> bool:
@@ -109,6 +109,4 @@ def _rendered(attempts: Sequence[TierResult]) -> TierResult | None:
         return None
     later = attempts[attempts.index(said[0]) + 1 :]
     shown = next((attempt for attempt in later if attempt.answer in EMPTY_HANDED - {Answer.EMPTY}), None)
-    # A tier out of order knows nothing of a page that another was refused.
-    cures = _TIME_CURES if all(a.answer in EMPTY_HANDED for a in said) else _TIME_CURES - {Answer.TIER_FAILED}
-    return shown or next((attempt for attempt in reversed(later) if attempt.answer in cures), None)
+    return shown or next((attempt for attempt in reversed(later) if attempt.answer in _TIME_CURES), None)

@@ -4,6 +4,7 @@ name: it could resolve that to another one. The proxy's own address is the opera
 from __future__ import annotations
 
 import base64
+import re
 import time
 from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable
 
+_PHRASE: Final = re.compile(r"[A-Za-z][A-Za-z' -]{1,59}")
 _NO_ANSWER: Final = "closed the connection without an answer"
 _NO_SOCKS: Final = "does not speak SOCKS5"
 _MOST_HEAD_BYTES: Final = 32 * 1024
@@ -154,7 +156,8 @@ class ProxyDialler(httpcore.AsyncNetworkBackend):
     def _judge_http(self, status: int, phrase: str) -> None:
         if 200 <= status < 300:  # noqa: PLR2004
             return
-        said = f"{status} {phrase}".strip()[:100]
+        # A proxy may say anything there, our own credentials among it.
+        said = f"{status} {phrase}" if _PHRASE.fullmatch(phrase) else str(status)
         if status >= 500:  # noqa: PLR2004 - it tried
             message = f"the proxy at {self.proxy.shown} could not reach it: {said}"
             raise ThroughProxyError(message)

@@ -215,8 +215,7 @@ def who_speaks(sequence):  # noqa: PLR0911 - a table, read from its top
     if nothing_at_first and said[0] is not A.UNREADABLE:
         later = sequence[sequence.index(said[0]) + 1 :]
         shown = [answer for answer in later if answer in {A.JS_SHELL, A.UNREADABLE}]
-        cures = {A.EMPTY, A.TIMED_OUT, A.RATE_LIMITED} | ({A.TIER_FAILED} if set(said) <= EMPTY_HANDED else set())
-        failed = [answer for answer in later if answer in cures]
+        failed = [answer for answer in later if answer in {A.EMPTY, A.TIMED_OUT, A.RATE_LIMITED}]
         return (shown or failed[::-1] or said)[0]
     return (said or sequence)[0]
 
@@ -263,7 +262,7 @@ SPEAKS = [
     # A rendering that failed says nothing about it: another try may.
     ([A.JS_SHELL, A.EMPTY], A.EMPTY),
     ([A.JS_SHELL, A.TIMED_OUT], A.TIMED_OUT),
-    ([A.JS_SHELL, A.TIER_FAILED], A.TIER_FAILED),
+    ([A.JS_SHELL, A.TIER_FAILED], A.JS_SHELL),
     ([A.JS_SHELL, A.TIER_FAILED, A.COOKIE_WALL], A.COOKIE_WALL),
     # Some text is more than none.
     ([A.THIN, A.BROKEN], A.THIN),

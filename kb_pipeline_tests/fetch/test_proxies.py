@@ -194,6 +194,12 @@ def test_whatever_a_proxy_answers_ends_in_one_error_that_names_it(proxy, error, 
         get("http://site.example/", proxy.url(), **(IMPATIENT if error is TimedOut else {}))
 
 
+def test_what_a_proxy_repeats_of_our_request_is_not_told():
+    echo = b"HTTP/1.1 502 CONNECT site.example:80 Proxy-Authorization: Basic dTpTRUNSRVRQVw\r\n\r\n"
+    with HttpProxy(says=echo) as proxy, pytest.raises(ConnectFailed, match=r"could not reach it: 502$"):
+        get("http://site.example/", proxy.url())
+
+
 def test_a_proxy_that_fails_is_no_sign_of_strain_at_the_host():
     told = []
 

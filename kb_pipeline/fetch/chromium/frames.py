@@ -126,7 +126,8 @@ class FrameReader:
 
     async def _section(self, child: _Child, depth: int) -> str:
         frame, title = child.frame, child.title
-        if not is_http(frame.url) and is_http(child.source):
+        did_not_come = frame.url.startswith("chrome-error:")  # Chromium's own page in its place
+        if did_not_come or (not is_http(frame.url) and is_http(child.source)):
             self._lack(f"a frame did not come ({_shown(child.source)})")
             return ""
         try:

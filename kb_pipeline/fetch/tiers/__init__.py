@@ -82,7 +82,7 @@ class _Bench:
 
     def tier(self, name: str) -> Tier:
         _check(name, self._found)
-        return _BUILDERS[name](self) if name in _BUILDERS else _function(name)(self._workshop)
+        return _BUILDERS[name](self) if name in _BUILDERS else _own_tier(name, self._workshop)
 
     def plain_http(self) -> Tier:
         workshop = self._workshop
@@ -157,6 +157,19 @@ def _check(name: str, found: Installed) -> None:
     elif why := found.why_not(name):
         message = f"KB_TIERS names {name}, which cannot be used here: {why}"
         raise ConfigError(message)
+
+
+def _own_tier(name: str, workshop: Workshop) -> Tier:
+    """The operator's own tier. Raises ConfigError when what KB_TIERS names makes none."""
+    try:
+        tier = _function(name)(workshop)
+    except TypeError as error:
+        message = f"KB_TIERS names {name}, which makes no tier of a Workshop: {error}"
+        raise ConfigError(message) from error
+    if not (hasattr(tier, "name") and hasattr(tier, "fetch")):
+        message = f"KB_TIERS names {name}, which gives {type(tier).__name__}; a tier has a name and a fetch(request)"
+        raise ConfigError(message)
+    return tier
 
 
 def _function(name: str) -> Callable[[Workshop], Tier]:

@@ -84,6 +84,16 @@ def test_frames_that_nobody_sees_are_left_out(site, renders):
     assert "tracked" not in renders.html(site.url("/"))
 
 
+@pytest.mark.parametrize("address", ["ws://127.0.0.1:1/", "chrome-extension://aaaa/x"])
+def test_what_chromium_shows_in_the_place_of_a_frame_is_no_part_of_the_page(site, renders, address):
+    site.pages["/"] = f"<p>top<iframe src='{address}' width=600 height=400></iframe>"
+    rendered = renders.content(site.url("/"))
+    assert b"top" in rendered.body
+    assert b"reached" not in rendered.body
+    assert b"blocked" not in rendered.body
+    assert "a frame did not come" in rendered.degraded
+
+
 def test_a_frame_that_does_not_come_is_said_and_the_rest_is_read(site, renders):
     site.pages["/"] = "<p>top<iframe src=/never></iframe><iframe src=/there></iframe>"
     site.pages["/never"] = Stall()
