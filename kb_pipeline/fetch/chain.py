@@ -121,4 +121,4 @@ class Chain:
         """The apex's own policy, or else that of `www` without what its origin alone may see."""
         if self._policy_for is not None:
             return self._policy_for(apex)
-        return replace(policy, headers=(), cookies=(), basic_auth=None)
+        return policy.for_another_origin()

@@ -27,7 +27,7 @@ from kb_pipeline.fetch.proxies import ProxyDialler
 from kb_pipeline.fetch.response import ByteLimit, Head, Response
 from kb_pipeline.fetch.sent import what_is_sent
 from kb_pipeline.fetch.transport import GuardedTransport
-from kb_pipeline.fetch.walk import Asked, Get, Turn, Turns, Walk
+from kb_pipeline.fetch.walk import Asked, Get, Walk
 
 if TYPE_CHECKING:
     import ssl
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kb_pipeline.core.fetch_policy import FetchPolicy
+    from kb_pipeline.fetch.turns import Turns
     from kb_pipeline.settings import Settings
 
-__all__ = ["ByteLimit", "Head", "HttpClient", "Response", "Turn", "Turns"]
+__all__ = ["ByteLimit", "Head", "HttpClient", "Response"]
 
 log = structlog.get_logger(__name__)
 

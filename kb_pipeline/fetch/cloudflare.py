@@ -11,7 +11,6 @@ does our guard see the requests of that browser: it runs at Cloudflare, which re
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.urls import host_of
@@ -21,15 +20,16 @@ from kb_pipeline.fetch.budget import BROWSER_CALLS
 from kb_pipeline.fetch.cloudflare_api import Call
 from kb_pipeline.fetch.cloudflare_errors import browser_refusal, unreadable
 from kb_pipeline.fetch.rendering import Rendered
+from kb_pipeline.fetch.turns import turn_at
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.answers import PageRequest
-    from kb_pipeline.fetch.client import Turn, Turns
     from kb_pipeline.fetch.cloudflare_api import CloudflareApi, Reply
     from kb_pipeline.fetch.guard import Guard
+    from kb_pipeline.fetch.turns import Turns
     from kb_pipeline.settings import Settings
 
 MAX_PICTURE_BYTES: Final = 32 * 2**20
@@ -98,9 +98,9 @@ class CloudflareRenderer:
     ) -> Rendered:
         await self._admit(request)
         call = self._call(endpoint, request, extra, gives_picture=gives_picture)
-        async with self._turn(request.url) as turn:
+        async with turn_at(self._turns, request.url) as turn:
             reply = await self._api.post(call)
-            if turn is not None and reply.status in _STRAINED:
+            if reply.status in _STRAINED:
                 turn.answered(reply.status, {}, 0.0)
         try:
             final = await self._final_url(request, reply)
@@ -161,14 +161,6 @@ class CloudflareRenderer:
             message = f"the page is larger than {self._settings.max_html_bytes:,} bytes"
             raise BodyTooLarge(message)
         return body
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, url: str) -> AsyncIterator[Turn | None]:
-        if self._turns is None:
-            yield None
-            return
-        async with self._turns.turn(url) as turn:
-            yield turn
 
 
 def loading_ms(policy: FetchPolicy, settings: Settings) -> int:

@@ -7,7 +7,7 @@ import contextlib
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
@@ -18,41 +18,22 @@ from kb_pipeline.fetch.cookies import ChainCookies
 from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target, shown
 from kb_pipeline.fetch.sent import Sent, same_origin
 from kb_pipeline.fetch.transport import wire_headers
+from kb_pipeline.fetch.turns import turn_at
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Awaitable, Callable, Mapping
 
     from kb_pipeline.core.fetch_policy import FetchPolicy
     from kb_pipeline.fetch.content_coding import Limit
     from kb_pipeline.fetch.guard import Guard
     from kb_pipeline.fetch.transport import GuardedTransport
+    from kb_pipeline.fetch.turns import Turn, Turns
 
 _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
 _PIECES_AT_ONCE: Final = 64
 _DRAINED_BYTES: Final = 16 * 1024
 """A redirect's body up to this size is read, so that its connection can be used again."""
-
-
-class Turn(Protocol):
-    """One request's turn at a host, as politeness sees it."""
-
-    def answered(self, status: int, headers: Mapping[str, str], seconds: float) -> None:
-        """Tell how the host did: status, and seconds until the headers came."""
-        ...
-
-    def failed(self) -> None:
-        """Tell that no answer came."""
-        ...
-
-
-class Turns(Protocol):
-    """Decides when a request may start (fetch.politeness)."""
-
-    def turn(self, url: str) -> AbstractAsyncContextManager[Turn]:
-        """Wait until this address may be asked; the request is made inside the block."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +109,7 @@ class Walk:
 
     async def _hop(self, url: str) -> Response:
         # The clock starts with the slot: that other hosts are slow is no fault of this one.
-        async with self._turn(url) as turn, self.transport.slot():
+        async with turn_at(self.turns, url) as turn, self.transport.slot():
             started = time.monotonic()
             try:
                 async with asyncio.timeout(max(0.0, self.asked.page_seconds - self.elapsed)):
@@ -141,14 +122,6 @@ class Walk:
                 raise
             finally:
                 self.elapsed += time.monotonic() - started
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, url: str) -> AsyncIterator[Turn]:
-        if self.turns is None:
-            yield _NoTurn()
-            return
-        async with self.turns.turn(url) as turn:
-            yield turn
 
     async def _exchange(self, url: str, turn: Turn) -> Response:
         started = time.monotonic()
@@ -228,14 +201,6 @@ async def _drain(response: httpx.Response) -> Body:
             async for _piece in response.aiter_raw():
                 pass
     return body
-
-
-class _NoTurn:
-    def answered(self, status: int, headers: Mapping[str, str], seconds: float) -> None:
-        """Nobody listens."""
-
-    def failed(self) -> None:
-        """Nobody listens."""
 
 
 def _limit_for(max_bytes: ByteLimit, head: Head) -> Limit:

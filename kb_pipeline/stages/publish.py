@@ -41,7 +41,6 @@ JITTER: Final = 0.1
 MOST_LISTED: Final = 50
 MOST_REFRESHES: Final = 14
 _LEDGER_PAGES: Final = 1000
-_TOLD_CAUSES: Final = 3
 _HISTORY: Final = 1000
 _VERSION_TAG: Final = "v-"
 _VECTORS: Final = "vectors-"
@@ -151,9 +150,9 @@ def _newest(stores: Stores, store: SiteStore, name: str, live: Publication | Non
     """The vectors table at its newest version. Empty is only what has been full and live before."""
     table = store.table(name) if store.exists(name) else None
     if table is None or (live is None and count_rows(table) == 0):
-        causes = list(stores.pages.count_shortcomings(store.site_id).items())[:_TOLD_CAUSES]
-        why = "".join(f"\n  {amount:,} of them: {reason}" for reason, amount in causes)
-        message = f"no page of site {store.site_id!r} has a vector yet: nothing can be made live{why}"
+        refresh = stores.refreshes.latest(store.site_id)
+        trouble = f" ({refresh.trouble})" if refresh is not None and refresh.trouble else ""
+        message = f"no page of site {store.site_id!r} has a vector yet: nothing can be made live{trouble}"
         raise NothingToPublish(message)
     return table
 

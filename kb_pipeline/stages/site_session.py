@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
-    from kb_pipeline.fetch.client import Turn
+    from kb_pipeline.fetch.turns import Turn
     from kb_pipeline.model import Site
     from kb_pipeline.settings import Settings
     from kb_pipeline.store.stores import Stores
@@ -26,7 +26,7 @@ CONNECTIONS: Final = 4
 
 
 class DiscoveryTurns:
-    """Turns of discovery's requests (implements fetch.client.Turns).
+    """Turns of discovery's requests (implements fetch.turns.Turns).
 
     The first PROMPT_REQUESTS do not wait the gap of pages: they are the handful of small files that tell a crawler
     how to behave (robots.txt, sitemaps, llms.txt, the start page) and the sample, and at one a second finding a

@@ -23,7 +23,6 @@ _LIST: Final = named("pages_list")
 _OF_IDS: Final = named("pages_of_ids")
 _COUNT_BY_STATE: Final = named("pages_count_by_state")
 _COUNT_EXCLUSIONS: Final = named("pages_count_exclusions")
-_COUNT_SHORTCOMINGS: Final = named("pages_count_shortcomings")
 _COUNT_WITH_COPY: Final = named("pages_count_with_copy")
 _SNAPSHOT_MARKS: Final = named("pages_snapshot_marks")
 _DISCOVERED: Final = named("pages_discovered")
@@ -67,10 +66,6 @@ class Pages:
     def count_exclusions(self, site_id: str) -> dict[str, int]:
         """Pages left out by reason, the most frequent first."""
         return {row.name: row.amount for row in self._database.all(_COUNT_EXCLUSIONS, Amount, site_id=site_id)}
-
-    def count_shortcomings(self, site_id: str) -> dict[str, int]:
-        """Pages that ended with a reason, the most frequent first; none of those that are left out."""
-        return {row.name: row.amount for row in self._database.all(_COUNT_SHORTCOMINGS, Amount, site_id=site_id)}
 
     def count_with_copy(self, site_id: str) -> int:
         """Pages of which a copy is, or may be, indexed."""

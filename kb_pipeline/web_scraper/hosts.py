@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.urls import host_of
-from kb_pipeline.fetch.answers import Answer
-from kb_pipeline.fetch.hops import HopRefused
+from kb_pipeline.fetch.hops import refuse_by_robots
 from kb_pipeline.fetch.politeness import MemoryClock, Politeness
-from kb_pipeline.fetch.robots_gate import Access, RobotsGate
+from kb_pipeline.fetch.robots_gate import RobotsGate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
 
-    from kb_pipeline.fetch.client import HttpClient, Turn
+    from kb_pipeline.fetch.client import HttpClient
     from kb_pipeline.fetch.robots_gate import RobotsVerdict
+    from kb_pipeline.fetch.turns import Turn
     from kb_pipeline.settings import Settings
 
 MOST_HOSTS: Final = 2_000
@@ -82,7 +82,7 @@ class _Host:
 
 
 class Hosts:
-    """Turns at hosts (fetch.client.Turns), verdicts of their robots.txt (fetch.asking.Gate), and the hook that decides
+    """Turns at hosts (fetch.turns.Turns), verdicts of their robots.txt (fetch.asking.Gate), and the hook that decides
     about redirects: those to another site are followed, where its robots.txt allows."""
 
     def __init__(
@@ -128,12 +128,7 @@ class Hosts:
 
     async def on_redirect(self, _source: str, target: str) -> None:
         """Raise HopRefused for a hop past a robots.txt (RFC 9309 holds for each target)."""
-        verdict = await self.verdict(target)
-        if verdict.access is Access.FORBIDDEN:
-            message = f"redirects to {target}, which robots.txt does not allow"
-            raise HopRefused(Answer.HOP_FORBIDDEN, message)
-        if verdict.access is Access.UNAVAILABLE:
-            raise HopRefused(Answer.ROBOTS_UNAVAILABLE, verdict.reason)
+        refuse_by_robots(target, await self.verdict(target))
 
     @contextlib.contextmanager
     def _using(self, url: str) -> Iterator[_Host]:

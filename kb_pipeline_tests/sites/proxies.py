@@ -8,16 +8,16 @@ import contextlib
 import socket
 import threading
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from kb_pipeline_tests.sites.listening import Listener
 from kb_pipeline_tests.sites.replies import linger_reset
 
 if TYPE_CHECKING:
     import ssl
-    from types import TracebackType
 
 
-class LoopbackProxy:
+class LoopbackProxy(Listener):
     """`with HttpProxy() as proxy:` relays until the block ends.
 
     `credentials` ("user", "password") are demanded when given. `says` is sent in place of an answer to what was asked,
@@ -36,62 +36,29 @@ class LoopbackProxy:
         resets: bool = False,
         piecemeal: bool = False,
     ) -> None:
+        super().__init__()
         self.credentials = credentials
         self.asked: list[str] = []
         """Targets as the proxy was asked for them, `address:port`."""
-        self.connections = 0
         self.logged_in: list[tuple[str, str]] = []
         self._tls = tls
         self._says = says
         self._silent = silent
         self._resets = resets
         self._piecemeal = piecemeal
-        self._closed = threading.Event()
-        self._open: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self._listener.getsockname()[1]
 
     def url(self, userinfo: str = "") -> str:
         """As WEBSCRAPER_PROXY takes it."""
         return f"{self.scheme}{'s' if self._tls else ''}://{userinfo}{'@' if userinfo else ''}127.0.0.1:{self.port}"
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Refuse connections from now on, and end those there are."""
-        self._closed.set()
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for connection in list(self._open):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def _accept(self) -> None:
-        while not self._closed.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        self._open.add(connection)
+    def serve(self, connection: socket.socket) -> None:
+        """Agree TLS where the proxy speaks it, and converse."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             if self._tls:
                 connection = self._tls.wrap_socket(connection, server_side=True)
                 self._open.add(connection)
             self._converse(connection)
-        with contextlib.suppress(OSError):
-            connection.close()
+        connection.close()
 
     def _converse(self, client: socket.socket) -> None:
         raise NotImplementedError

@@ -18,11 +18,6 @@ SELECT state AS name, count(*) AS amount FROM pages WHERE site_id = %(site_id)s 
 SELECT coalesce(reason, 'unknown') AS name, count(*) AS amount
 FROM pages WHERE site_id = %(site_id)s AND state = 'excluded' GROUP BY 1 ORDER BY 2 DESC, 1;
 
--- Why pages that the site has are not in the index, the most frequent reason first.
--- name: pages_count_shortcomings
-SELECT reason AS name, count(*) AS amount
-FROM pages WHERE site_id = %(site_id)s AND state <> 'excluded' AND reason IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1;
-
 -- name: pages_count_with_copy
 SELECT count(*) FROM pages
 WHERE site_id = %(site_id)s AND content_hash IS NOT NULL AND removed_generation IS NULL;

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.browser import Browser
     from kb_pipeline.fetch.chromium.guard_proxy import GuardProxy
-    from kb_pipeline.fetch.client import Turn
     from kb_pipeline.fetch.guard import Guard
     from kb_pipeline.fetch.rendering import Rendered
+    from kb_pipeline.fetch.turns import Turn
     from kb_pipeline.settings import Settings
 
 Read = Callable[[Visit, "CDPSession"], "Awaitable[Rendered]"]

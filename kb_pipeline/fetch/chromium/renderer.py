@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from kb_pipeline.core.fingerprints import page_id
-from kb_pipeline.core.urls import url_key, without_fragment
+from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import TierUnavailable, TimedOut
-from kb_pipeline.fetch.answers import Answer
 from kb_pipeline.fetch.chromium.finding import chromium_path, why_unavailable
 from kb_pipeline.fetch.chromium.guard_proxy import GuardProxy
-from kb_pipeline.fetch.hops import HopRefused
+from kb_pipeline.fetch.hops import refuse_known_redirect
+from kb_pipeline.fetch.turns import turn_at
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.browser import Browser
     from kb_pipeline.fetch.chromium.page_job import Read, Surroundings, Turning
     from kb_pipeline.fetch.chromium.pool import BrowserPool
-    from kb_pipeline.fetch.client import Turn
     from kb_pipeline.fetch.rendering import Rendered
     from kb_pipeline.fetch.tiers import Workshop
 
@@ -109,7 +105,7 @@ class ChromiumRenderer:
 
         async with contextlib.AsyncExitStack() as turn_taken, contextlib.AsyncExitStack() as borrowed:
             while True:
-                turn = await turn_taken.enter_async_context(self._turn(request.url))
+                turn = await turn_taken.enter_async_context(turn_at(self._turns, request.url))
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.render_timeout_seconds):
                         browser = await borrowed.enter_async_context(pool.borrow())
@@ -137,24 +133,6 @@ class ChromiumRenderer:
     async def _check_hop(self, request: PageRequest, source: str, target: str) -> None:
         """Raise FetchError unless the page may lead there."""
         self._guard.check_url(target)
-        if request.original is not None and page_id(url_key(target)) == request.original:
-            message = f"redirects to {target}"
-            raise HopRefused(Answer.SAME_REDIRECT, message)
+        refuse_known_redirect(request, target)
         if self._on_redirect is not None and without_fragment(source) != target:
             await self._on_redirect(source, target)
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, url: str) -> AsyncIterator[Turn]:
-        if self._turns is None:
-            yield _NoTurn()
-            return
-        async with self._turns.turn(url) as turn:
-            yield turn
-
-
-class _NoTurn:
-    def answered(self, status: int, headers: Mapping[str, str], seconds: float) -> None:
-        """Nobody listens."""
-
-    def failed(self) -> None:
-        """Nobody listens."""

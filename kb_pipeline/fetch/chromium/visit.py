@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.navigation import Navigation
     from kb_pipeline.fetch.chromium.traffic import PageTraffic
-    from kb_pipeline.fetch.client import Turn
     from kb_pipeline.fetch.guard import Guard
+    from kb_pipeline.fetch.turns import Turn
 
 _LEADS_ON: Final = 302
 _LAST_BYTES_SECONDS: Final = 0.5

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
     from kb_pipeline.fetch.budget import Budget
     from kb_pipeline.fetch.chain import Tier
-    from kb_pipeline.fetch.client import HttpClient, Turns
+    from kb_pipeline.fetch.client import HttpClient
     from kb_pipeline.fetch.cloudflare import CloudflareRenderer
     from kb_pipeline.fetch.cloudflare_api import CloudflareApi
     from kb_pipeline.fetch.rendering import PictureReader, Renderer
+    from kb_pipeline.fetch.turns import Turns
     from kb_pipeline.settings import Settings
 
 log = structlog.get_logger(__name__)

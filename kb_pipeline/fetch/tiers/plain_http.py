@@ -10,14 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind, kind_of
-from kb_pipeline.core.fingerprints import page_id
-from kb_pipeline.core.urls import url_key
 from kb_pipeline.errors import FetchError, HostnameMismatch, NotADocument
 from kb_pipeline.fetch.answers import Answer, TierResult
 from kb_pipeline.fetch.failures import failed
-from kb_pipeline.fetch.hops import HopRefused
+from kb_pipeline.fetch.hops import refuse_known_redirect
 from kb_pipeline.fetch.reading import DOCUMENT_KINDS, read_response
-from kb_pipeline.fetch.response import shown
 from kb_pipeline.fetch.retry_after import retry_after_seconds
 
 if TYPE_CHECKING:
@@ -101,9 +98,7 @@ class PlainHttp:
         )
 
     async def _hop(self, request: PageRequest, source: str, target: str) -> None:
-        if request.original is not None and page_id(url_key(target)) == request.original:
-            message = f"redirects to {shown(target)}"
-            raise HopRefused(Answer.SAME_REDIRECT, message)
+        refuse_known_redirect(request, target)
         if self._on_redirect is not None:
             await self._on_redirect(source, target)
 
