@@ -123,6 +123,8 @@ class FetchError(KbError):
 
     calls: int = 0
     """Calls of a paid service that were made all the same."""
+    requests: int | None = None
+    """Requests that were sent before it, where that was counted."""
 
 
 class GuardRefused(FetchError):

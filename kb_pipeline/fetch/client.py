@@ -203,7 +203,9 @@ class HttpClient:
             if isinstance(first, Response):
                 return first
             message = f"{first}; then by the proxy: {error}"
-            raise type(first)(message) from error
+            both = type(first)(message)
+            both.requests = _sent(first) + _sent(error)
+            raise both from error
         return _better(first, second)
 
     @property
@@ -222,11 +224,15 @@ def _words(first: Response | FetchError) -> str:
     return f"status {first.status}" if isinstance(first, Response) else str(first)
 
 
+def _sent(error: FetchError) -> int:
+    return 1 if error.requests is None else error.requests
+
+
 def _better(first: Response | FetchError, second: Response) -> Response:
     """What the proxy brought, unless that is a refusal too, or a page that is missing where it was refused just now;
     with what both of them cost."""
     if not isinstance(first, Response):
-        return replace(second, requests=second.requests + 1)
+        return replace(second, requests=second.requests + _sent(first))
     return replace(
         first if _is_refusal(second) or second.status in _MISSING else second,
         requests=first.requests + second.requests,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
+RESENT: Final = "resent"
+"""Set in a request's extensions when it was sent twice: whoever counts requests counts two."""
 _LOST_WHILE_RESTING: Final = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
 
 
@@ -70,6 +72,7 @@ class Connections:
         if resting is not None:
             with suppress(*_LOST_WHILE_RESTING):
                 return resting, await _exchange(resting, request)
+            request.extensions[RESENT] = True
         fresh = httpcore.AsyncHTTPConnection(
             origin=request.url.origin,
             ssl_context=self._ssl_context,

@@ -46,7 +46,9 @@ _NOTHING_WAS_SENT: Final = (HostOnHold, GuardRefused, LimitReached)
 def failed(tier: str, error: FetchError, seconds: float, *, calls: int = 0) -> TierResult:
     """The result of a tier whose request ended in `error` after `seconds`."""
     answer = error.answer if isinstance(error, HopRefused) else _answer_of(error)
-    requests = 0 if isinstance(error, _NOTHING_WAS_SENT) else 1
+    requests = error.requests
+    if requests is None:
+        requests = 0 if isinstance(error, _NOTHING_WAS_SENT) else 1
     wait = error.seconds if isinstance(error, HostOnHold) else None
     return TierResult(tier, answer, str(error), requests=requests, seconds=seconds, retry_after=wait, calls=calls)
 

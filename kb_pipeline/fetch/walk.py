@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from kb_pipeline.core.urls import without_fragment
-from kb_pipeline.errors import ConnectionBroken, GuardRefused, HostnameMismatch, ProxyFailed, TimedOut, TooManyRedirects
+from kb_pipeline.errors import (
+    ConnectionBroken,
+    FetchError,
+    GuardRefused,
+    HostnameMismatch,
+    ProxyFailed,
+    TimedOut,
+    TooManyRedirects,
+)
+from kb_pipeline.fetch.connections import RESENT
 from kb_pipeline.fetch.content_coding import Body
 from kb_pipeline.fetch.cookies import ChainCookies
 from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target, shown
@@ -78,9 +87,18 @@ class Walk:
     """No hop has left the page's own origin yet; once one has, no later one is trusted with its secrets."""
     elapsed: float = 0.0
     wire_bytes: int = 0
+    sent: int = 0
+    """Requests, as the access logs of the hosts have them."""
 
     async def run(self) -> Response:
-        """Follow the chain to its end. Raises FetchError."""
+        """Follow the chain to its end. Raises FetchError, which says how many requests were sent."""
+        try:
+            return await self._follow()
+        except FetchError as error:
+            error.requests = self.sent
+            raise
+
+    async def _follow(self) -> Response:
         start = here = self.guard.check_url(self.asked.get.url).url
         self.seen.add((here, 0))
         while True:
@@ -146,19 +164,23 @@ class Walk:
             wire_bytes=self.wire_bytes,
             truncated=body.full,
             header_list=lines,
-            requests=1 + len(self.redirects),
+            requests=self.sent,
         )
 
     async def _answer(self, request: httpx.Request, turn: Turn) -> httpx.Response:
         # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises for
         # those that lead nowhere.
+        self.sent += 1
         try:
             return await self.transport.handle_async_request(request)
         except (GuardRefused, ProxyFailed):
+            self.sent -= 1
             raise  # Nobody asked the host: it shows no strain.
         except BaseException:
             turn.failed()
             raise
+        finally:
+            self.sent += RESENT in request.extensions
 
     def _request(self, url: str) -> httpx.Request:
         target = self.guard.check_url(url)

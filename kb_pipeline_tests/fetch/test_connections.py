@@ -12,8 +12,11 @@ import httpcore
 import pytest
 import trustme
 
+from kb_pipeline.errors import FetchError
+from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.connections import Connections
 from kb_pipeline.fetch.streams import AsyncioBackend
+from kb_pipeline.settings import Settings
 from kb_pipeline_tests.sites.replies import Reply, Reset, Stall
 from kb_pipeline_tests.sites.server import LoopbackSite
 
@@ -133,6 +136,21 @@ def test_a_connection_that_the_site_closed_while_it_rested_costs_no_page():
     with _HangsUp() as server:
         assert asyncio.run(run(server)) == [b"ok"] * 3
         assert server.connections == 3
+
+
+@pytest.mark.parametrize(("second", "expected"), [(Reply("text"), 1), ([Reset(), Reply("text")], 2), (Reset(), 2)])
+def test_a_request_that_is_sent_again_counts_twice(second, expected):
+    async def run(site):
+        async with HttpClient(Settings(allow_private=("127.0.0.1",))) as client:
+            await client.get(site.url("/first"), max_bytes=1000)
+            try:
+                return (await client.get(site.url("/second"), max_bytes=1000)).requests
+            except FetchError as error:
+                return error.requests
+
+    with LoopbackSite({"/first": Reply("text"), "/second": second}) as site:
+        counted = asyncio.run(run(site))
+        assert counted == site.count("/second") == expected
 
 
 def test_connections_that_rest_are_bounded():
