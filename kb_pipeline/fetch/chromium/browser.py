@@ -64,9 +64,11 @@ class Browser:
             await asyncio.to_thread(_kill_tree, self.keeper)
 
 
-async def start_browser(playwright: Playwright, chromium: str, folder: Path, lock: Path, proxy: str) -> Browser:
+async def start_browser(
+    playwright: Playwright, chromium: str, folder: Path, lock: Path, proxy: str, max_mb: int
+) -> Browser:
     """Start Chromium with a folder of its own. Raises TierUnavailable, with Chromium's own words."""
-    program, arguments = command(chromium, folder, lock, proxy)
+    program, arguments = command(chromium, folder, lock, proxy, max_mb)
     try:
         driven = await playwright.chromium.launch(
             executable_path=program,

@@ -3,10 +3,12 @@ run that wanted it is gone: killed, crashed, or done with it.
 
 Started as a program of its own, by its path, so that it is up in no time: only the standard library and psutil here.
 
-    python keeper.py LOCK FOLDER -- CHROMIUM FLAG…
+    python keeper.py LOCK FOLDER MB -- CHROMIUM FLAG…
 
 `LOCK` is a file that the run holds an exclusive flock on for as long as it lives; `FOLDER` is the browser's own, and is
-removed at the end. Descriptors 3 and 4 are Chromium's debugging pipe and are passed on.
+removed at the end. `MB` is the most memory that any process of the browser's may allocate: what a page asks for in an
+instant, a script of kilobytes that unpacks to gigabytes say, no watch that looks every second would catch. Descriptors 3
+and 4 are Chromium's debugging pipe and are passed on.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -33,7 +36,7 @@ _DRIVER_SECONDS = 3.0
 _SEE_OFF = "--see-off"
 
 
-def keep(lock: Path, folder: Path, command: list[str]) -> int:
+def keep(lock: Path, folder: Path, most_mb: int, command: list[str]) -> int:
     """Run Chromium until it ends, the run ends, or we are told to. Returns its exit code, 0 when it was ended."""
     over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -44,7 +47,7 @@ def keep(lock: Path, folder: Path, command: list[str]) -> int:
         command,
         pass_fds=PIPE,
         stdin=subprocess.DEVNULL,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509 - no threads yet
+        preexec_fn=lambda: _bind(most_mb),  # noqa: PLW1509 - no threads yet
     )
     for descriptor in PIPE:
         os.close(descriptor)  # Chromium's alone: else nobody would notice that it has closed them
@@ -71,7 +74,9 @@ def _adopt_orphans() -> bool:
     return False
 
 
-def _die_with_parent() -> None:
+def _bind(most_mb: int) -> None:
+    """To what we are: it ends with its parent; and to a limit of memory, which its children inherit."""
+    resource.setrlimit(resource.RLIMIT_DATA, (most_mb * 2**20, most_mb * 2**20))
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -131,4 +136,4 @@ if __name__ == "__main__":
     if sys.argv[1] == _SEE_OFF:
         end_driver(int(sys.argv[2]))
     else:
-        sys.exit(keep(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[4:]))
+        sys.exit(keep(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[5:]))

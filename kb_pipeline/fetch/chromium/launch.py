@@ -82,13 +82,18 @@ _FLAGS: Final = (
 )
 
 
-def command(chromium: str, folder: Path, lock: Path, proxy: str) -> tuple[str, list[str]]:
-    """Program and arguments that run `chromium` under a keeper, with all its traffic by `proxy`."""
+_LEAST_MB: Final = 1024
+"""What a process of Chromium's may allocate at least: with less it does not start everywhere."""
+
+
+def command(chromium: str, folder: Path, lock: Path, proxy: str, max_mb: int) -> tuple[str, list[str]]:
+    """Program and arguments that run `chromium` under a keeper, with all its traffic by `proxy` and at most `max_mb` MB
+    of memory for each of its processes."""
     # The sandbox is a matter of user namespaces, which Chromium refuses to set up for root.
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     own = [f"--user-data-dir={folder / 'profile'}", f"--proxy-server={proxy}"]
     flags = [chromium, *_FLAGS, *sandbox, *own]
-    return sys.executable, ["-I", str(KEEPER), str(lock), str(folder), "--", *flags]
+    return sys.executable, ["-I", str(KEEPER), str(lock), str(folder), str(max(max_mb, _LEAST_MB)), "--", *flags]
 
 
 def environment(folder: Path) -> dict[str, str | float | bool]:

@@ -41,6 +41,8 @@ class Surroundings:
     guard: Guard
     settings: Settings
     check_hop: Callable[[str, str], Awaitable[None]]
+    seconds: float
+    """Left of the page's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ async def _visited(
 ) -> Rendered:
     session = await page.context.new_cdp_session(page)
     navigation = Navigation(page, session, among.check_hop, request.policy.headers)
-    patience = _patience(request, among.settings)
+    patience = _patience(request, among.seconds)
     visit = Visit(page, request, navigation, traffic, among.guard, among.check_hop, patience)
 
     async def job() -> Rendered:
@@ -88,7 +90,7 @@ async def _visited(
         await navigation.aclose()
 
 
-def _patience(request: PageRequest, settings: Settings) -> Patience:
-    most = settings.render_timeout_seconds * _LOAD_SHARE
+def _patience(request: PageRequest, seconds: float) -> Patience:
+    most = seconds * _LOAD_SHARE
     asked = request.policy.page_timeout_ms
     return Patience(time.monotonic() + (most if asked is None else min(asked / 1000, most)))

@@ -15,7 +15,7 @@ from kb_pipeline.fetch.chromium.browser import Browser, start_browser
 from kb_pipeline.fetch.chromium.folders import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
     from playwright.async_api import Playwright
 
@@ -52,13 +52,18 @@ class BrowserPool:
         self._closed = False
 
     @contextlib.asynccontextmanager
-    async def borrow(self) -> AsyncIterator[Browser]:
-        """A browser for one page, as soon as one is free. Raises TierUnavailable."""
+    async def place(self) -> AsyncIterator[Callable[[], Awaitable[Browser]]]:
+        """A place among the browsers, as soon as one is free. What it gives has the browser of that place, started if
+        need be, and raises TierUnavailable."""
         await self._slots.acquire()
         fresh = self._task(self._fresh())
-        try:
+
+        async def browser() -> Browser:
             browser = await asyncio.shield(fresh)
             browser.pages += 1
+            return browser
+
+        try:
             yield browser
         finally:
             taking_back = self._task(self._take_back(fresh))
@@ -111,7 +116,10 @@ class BrowserPool:
             except (PlaywrightError, OSError) as error:
                 message = f"Playwright could not be started ({str(error).partition(chr(10))[0]})"
                 raise TierUnavailable(message) from error
-        return await start_browser(self._playwright, self._chromium, folder.for_browser(), folder.lock, self._proxy)
+        max_mb = self._settings.browser_max_mb
+        return await start_browser(
+            self._playwright, self._chromium, folder.for_browser(), folder.lock, self._proxy, max_mb
+        )
 
     def _task(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.ensure_future(work)

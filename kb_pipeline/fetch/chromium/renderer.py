@@ -14,13 +14,13 @@ from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import TierUnavailable, TimedOut
 from kb_pipeline.fetch.chromium.finding import chromium_path, why_unavailable
 from kb_pipeline.fetch.chromium.guard_proxy import GuardProxy
+from kb_pipeline.fetch.chromium.job_clock import JobClock
 from kb_pipeline.fetch.hops import refuse_known_redirect
 from kb_pipeline.fetch.turns import turn_at
 
 if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageRequest
-    from kb_pipeline.fetch.chromium.browser import Browser
-    from kb_pipeline.fetch.chromium.page_job import Read, Surroundings, Turning
+    from kb_pipeline.fetch.chromium.page_job import Read, Surroundings
     from kb_pipeline.fetch.chromium.pool import BrowserPool
     from kb_pipeline.fetch.rendering import Rendered
     from kb_pipeline.fetch.tiers import Workshop
@@ -77,9 +77,10 @@ class ChromiumRenderer:
 
         self._guard.check_url(request.url)
         pool = await self._opened()
+        clock = JobClock(self._settings.render_timeout_seconds)
         for attempt in range(_TRIES):
             try:
-                return await self._in_turn(pool, request, read)
+                return await self._in_turn(pool, request, read, clock)
             except BrowserLost:
                 log.info("browser.lost", url=request.url, attempt=attempt + 1)
         message = f"the browser ended under the page, {_TRIES} times"
@@ -98,37 +99,29 @@ class ChromiumRenderer:
                 self._pool = BrowserPool(self._settings, chromium, self._proxy.address)
             return self._pool
 
-    async def _in_turn(self, pool: BrowserPool, request: PageRequest, read: Read) -> Rendered:
+    async def _in_turn(self, pool: BrowserPool, request: PageRequest, read: Read, clock: JobClock) -> Rendered:
         """The turn comes first: a page whose host is on hold would keep a browser from the pages of others. One that
         gets no browser lets others of its host pass, and takes another turn."""
-        from kb_pipeline.fetch.chromium.page_job import Turning  # noqa: PLC0415 - as above
+        from kb_pipeline.fetch.chromium.page_job import Turning, render_page  # noqa: PLC0415 - as above
 
         async with contextlib.AsyncExitStack() as turn_taken, contextlib.AsyncExitStack() as borrowed:
             while True:
                 turn = await turn_taken.enter_async_context(turn_at(self._turns, request.url))
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.render_timeout_seconds):
-                        browser = await borrowed.enter_async_context(pool.borrow())
+                        browser_of_place = await borrowed.enter_async_context(pool.place())
                         break
                 await turn_taken.aclose()
-            return await self._on(browser, request, read, Turning(turn, turn_taken.aclose))
+            async with clock.runs(TierUnavailable, "no browser was up"):
+                browser = await browser_of_place()
+            async with clock.runs(TimedOut, "the page could not be rendered and read"):
+                turning = Turning(turn, turn_taken.aclose)
+                return await render_page(browser, request, read, self._surroundings(request, clock.left), turning)
 
-    async def _on(self, browser: Browser, request: PageRequest, read: Read, turning: Turning) -> Rendered:
-        """Render with one browser, within the page's whole time; waiting for the turn and for it is no part of that."""
-        from kb_pipeline.fetch.chromium.page_job import render_page  # noqa: PLC0415 - as above
-
-        seconds = self._settings.render_timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await render_page(browser, request, read, self._surroundings(request), turning)
-        except TimeoutError as error:
-            message = f"the page could not be rendered and read within {seconds:g} s"
-            raise TimedOut(message) from error
-
-    def _surroundings(self, request: PageRequest) -> Surroundings:
+    def _surroundings(self, request: PageRequest, seconds: float) -> Surroundings:
         from kb_pipeline.fetch.chromium.page_job import Surroundings  # noqa: PLC0415 - as above
 
-        return Surroundings(self._proxy, self._guard, self._settings, partial(self._check_hop, request))
+        return Surroundings(self._proxy, self._guard, self._settings, partial(self._check_hop, request), seconds)
 
     async def _check_hop(self, request: PageRequest, source: str, target: str) -> None:
         """Raise FetchError unless the page may lead there."""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 from kb_pipeline.errors import BodyTooLarge, TierUnavailable, TimedOut
 from kb_pipeline.fetch.answers import PageRequest
 from kb_pipeline.fetch.chromium import folders
+from kb_pipeline.fetch.chromium.job_clock import JobClock
 from kb_pipeline_tests.fetch.chromium.rendering_desk import Desk, desk
 from kb_pipeline_tests.sites.replies import Reply, Stall
 from kb_pipeline_tests.sites.server import LoopbackSite
@@ -117,10 +119,19 @@ def test_a_page_that_eats_memory_is_ended_and_the_next_one_works(site):
         "<p>x<script>const all = []; setInterval(() => { for (let i = 0; i < 4; i++)"
         " all.push(new Uint8Array(2**24).fill(i + 1)) }, 20)</script>"
     )
-    with desk(allow_private=LOCAL, browser_max_mb=600) as renders:
+    with desk(allow_private=LOCAL, browser_max_mb=300) as renders:
         with pytest.raises((BodyTooLarge, TierUnavailable), match=r"memory|crashed"):
             renders.content(site.url("/bomb"), wait_for="#never")
         assert "text" in renders.html(site.url("/"))
+
+
+def test_no_process_of_a_browser_may_allocate_more_than_the_settings_have(site):
+    with desk(allow_private=LOCAL, browser_max_mb=1700) as renders:
+        renders.html(site.url("/"))
+        [browser] = browsers_of()
+        limits = {process.rlimit(psutil.RLIMIT_DATA) for process in browser.children(recursive=True)}
+        assert limits == {(1700 * 2**20, 1700 * 2**20)}
+        assert psutil.Process().rlimit(psutil.RLIMIT_DATA)[0] == psutil.RLIM_INFINITY
 
 
 def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_works(site):
@@ -131,6 +142,39 @@ def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_works(site):
             renders.html(site.url("/stuck"))
         assert time.monotonic() - started < 30
         assert "text" in renders.html(site.url("/"))
+
+
+def test_a_browser_that_starts_slowly_takes_the_time_of_its_page_and_serves_the_next_one(site, tmp_path):
+    slow = tmp_path / "chromium"
+    slow.write_text(f'#!/bin/sh\nsleep 5\nexec {shutil.which("chromium")} "$@"\n')
+    slow.chmod(0o755)
+    before = site.count("/")
+    with desk(allow_private=LOCAL, chromium=str(slow), render_timeout_seconds=3) as renders:
+        with pytest.raises(TierUnavailable, match="no browser was up within 3 s"):
+            renders.html(site.url("/"))
+        assert site.count("/") == before
+        assert "text" in renders.run(_patiently(renders, site.url("/")))
+
+
+async def _patiently(renders, url):
+    while True:
+        with contextlib.suppress(TierUnavailable):
+            return (await renders.renderer.content(PageRequest(url))).body.decode()
+
+
+def test_the_tries_of_a_page_share_one_clock():
+    async def stalls(clock):
+        async with clock.runs(TimedOut, "not done"):
+            await asyncio.sleep(0.2)
+
+    async def tries():
+        clock = JobClock(0.3)
+        await stalls(clock)
+        with pytest.raises(TimedOut, match=r"not done within 0\.3 s"):
+            await stalls(clock)
+        return clock.left
+
+    assert asyncio.run(tries()) <= 0
 
 
 def test_a_browser_that_is_killed_under_a_page_is_replaced_and_the_page_is_opened_again(site):
@@ -252,7 +296,8 @@ def test_a_page_that_gets_no_browser_in_time_gives_its_turn_back_and_takes_anoth
     async def waits(renders):
         renders.came_back = asyncio.Event()
         pool = await renders.renderer._opened()
-        async with pool.borrow():
+        async with pool.place() as browser:
+            await browser()
             waiting = asyncio.ensure_future(renders.renderer.content(PageRequest(site.url("/"))))
             await asyncio.wait_for(renders.came_back.wait(), 60)
         return (await waiting).body, renders.turns_held
