@@ -7,8 +7,8 @@ Started as a program of its own, by its path, so that it is up in no time: only 
 
 `LOCK` is a file that the run holds an exclusive flock on for as long as it lives; `FOLDER` is the browser's own, and is
 removed at the end. `MB` is the most memory that any process of the browser's may allocate: what a page asks for in an
-instant, a script of kilobytes that unpacks to gigabytes say, no watch that looks every second would catch. Descriptors 3
-and 4 are Chromium's debugging pipe and are passed on.
+instant, a script of kilobytes that unpacks to gigabytes say, no watch that looks every second would catch.
+Descriptors 3 and 4 are Chromium's debugging pipe and are passed on.
 """
 
 from __future__ import annotations
