@@ -47,6 +47,8 @@ class Answer(StrEnum):
     SERVER_ERROR = "server error"
     TIMED_OUT = "timed out"
     BROKEN = "connection broken"
+    BROKE_OFF = "page broke off"
+    """The site began to serve the page, and the connection broke. No shield does that."""
     NO_ADDRESS = "no such host"
     NO_CONNECTION = "no connection"
     BAD_CERTIFICATE = "bad certificate"

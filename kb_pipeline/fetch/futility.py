@@ -43,5 +43,5 @@ class Futility:
         if first.answer not in _OF_THE_HOST or result.answer in NOT_ASKED - {Answer.TIER_FAILED}:
             return
         place = (host_of(url), result.tier, first.answer)
-        in_vain = result.answer in _OF_THE_HOST | {Answer.TIER_FAILED, Answer.TIMED_OUT}
+        in_vain = result.answer in _OF_THE_HOST | {Answer.TIER_FAILED, Answer.TIMED_OUT, Answer.BROKE_OFF}
         self._in_vain[place] = self._in_vain[place] + 1 if in_vain else 0

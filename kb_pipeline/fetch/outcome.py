@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.fetch.answers import Answer
+from kb_pipeline.fetch.answers import BLOCKED, EMPTY_HANDED, Answer
 from kb_pipeline.model import Outcome
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ RULES: Final[dict[Answer, Rule]] = {
     Answer.SERVER_ERROR: Rule(_UNREACHABLE, "The site has a problem of its own ({why})", retry=True),
     Answer.TIMED_OUT: Rule(_UNREACHABLE, "The site took too long to answer ({why})", retry=True),
     Answer.BROKEN: Rule(_UNREACHABLE, "The connection to the site broke ({why})", retry=True),
+    Answer.BROKE_OFF: Rule(_UNREACHABLE, "The connection to the site broke ({why})", retry=True),
     Answer.UNDECODABLE: Rule(_UNREACHABLE, "The page arrived damaged ({why})", retry=True),
     Answer.EMPTY: Rule(_UNREACHABLE, "The page came back empty", retry=True),
     Answer.PASSED_OVER: Rule(Outcome.THIN, "No text could be read from the file ({why})"),
@@ -91,11 +92,21 @@ def judge(result: PageResult) -> Judgement:
     status = str(best.response.status) if best.response else ""
     return Judgement(
         outcome=rule.outcome,
-        reason=rule.reason.format(why=best.why, status=status),
+        reason=rule.reason.format(why=best.why, status=status) + _out_of_order(result),
         retry=rule.retry,
         retry_after=best.retry_after,
         rate_limited=best.answer is Answer.RATE_LIMITED,
     )
+
+
+def _out_of_order(result: PageResult) -> str:
+    """What the site's answer does not tell: that a tier which might have read the page could not. Without that, whoever
+    reads why a page gave nothing would look for the fault at the site."""
+    if result.best.answer not in EMPTY_HANDED | BLOCKED or result.best not in result.attempts:
+        return ""
+    later = result.attempts[result.attempts.index(result.best) + 1 :]
+    failed = next((attempt.why for attempt in later if attempt.answer is Answer.TIER_FAILED), None)
+    return "" if failed is None else f"; what might have read it was out of order ({failed})"
 
 
 def retry_delay(judgement: Judgement, attempts: int, delays: tuple[float, ...]) -> float | None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.fetch.answers import BLOCKED, CLEARS, EMPTY_HANDED, NOT_ASKED, RENDERING_CURES_NOT, Answer
+from kb_pipeline.fetch.answers import (
+    BLOCKED,
+    CLEARS,
+    EMPTY_HANDED,
+    NOT_ASKED,
+    RENDERING_CURES_NOT,
+    WALLED,
+    Answer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +41,7 @@ _TIME_CURES: Final = frozenset(
         Answer.EMPTY,
         Answer.TIMED_OUT,
         Answer.BROKEN,
+        Answer.BROKE_OFF,
         Answer.SERVER_ERROR,
         Answer.RATE_LIMITED,
     }
@@ -43,7 +52,8 @@ among them: asking the site again mends no browser and no account."""
 
 def goes_on(attempts: Sequence[TierResult], policy: FetchPolicy) -> bool:
     """Whether another tier may do better than the last one. What the site said to the first that asked it decides
-    for good: a page that is not there, a dead host and a refusal of the guard are that for a browser too."""
+    for good: a page that is not there, a dead host and a refusal of the guard are that for a browser too. So is a page
+    that broke off: a browser shows the half that it got as if it were the page, and a service does not say so."""
     answer = attempts[-1].answer
     if policy.fallback_enabled is False or answer in CLEARS:
         return False
@@ -65,8 +75,9 @@ def best_of(attempts: Sequence[TierResult], policy: FetchPolicy) -> TierResult:
     """The attempt that clears; else the richest text; else what the site said to the first that asked it.
 
     Three things come before a text that is too short. `noindex`, which the rendered page may say alone. A tier that
-    had no calls left for the day, unless another has settled the matter: the page waits for it. And where there is
-    no text at all, what the page proved to be when it was rendered.
+    had no calls left for the day, unless another has settled the matter: the page waits for it. And where there was
+    no text at first, what the page proved to be when it was rendered: of a login or a wall, a tier that keeps words
+    alone brings a few.
     """
     cleared = next((attempt for attempt in attempts if attempt.answer in CLEARS), None)
     if cleared is not None:
@@ -79,7 +90,11 @@ def best_of(attempts: Sequence[TierResult], policy: FetchPolicy) -> TierResult:
     aside = next((attempt for attempt in attempts if attempt.answer is Answer.STEPPED_ASIDE), None)
     if aside is not None and not settled:
         return aside
-    return _richest(attempts) or turned_out or _rendered(attempts) or (said or attempts)[0]
+    proved = turned_out or _wall(said)
+    if proved is not None and said[0].text is None:
+        return proved
+    worded = _without_blanks(attempts)
+    return _richest(worded) or _rendered(worded) or (said or attempts)[0]
 
 
 def _said(attempts: Sequence[TierResult]) -> list[TierResult]:
@@ -99,6 +114,21 @@ def _turned_out(said: Sequence[TierResult]) -> TierResult | None:
     if not said or said[0].answer not in EMPTY_HANDED:
         return None
     return next((attempt for attempt in said[1:] if attempt.answer in TURNED_OUT), None)
+
+
+def _wall(said: Sequence[TierResult]) -> TierResult | None:
+    """A wall behind what showed nothing."""
+    if not said or said[0].answer not in EMPTY_HANDED:
+        return None
+    return next((attempt for attempt in said[1:] if attempt.answer in WALLED), None)
+
+
+def _without_blanks(attempts: Sequence[TierResult]) -> Sequence[TierResult]:
+    """After an empty answer, a browser shows a page without a word: the same emptiness, in an element or two."""
+    said = _said(attempts)
+    if not said or said[0].answer is not Answer.EMPTY:
+        return attempts
+    return [attempt for attempt in attempts if attempt.text is None or attempt.text.characters]
 
 
 def _rendered(attempts: Sequence[TierResult]) -> TierResult | None:

@@ -208,10 +208,10 @@ def who_speaks(sequence):  # noqa: PLR0911 - a table, read from its top
     one_final_word = len(said) == 1 and said[0] in final | {A.TIMED_OUT, A.NO_ADDRESS}
     if A.STEPPED_ASIDE in sequence and not turned_out and not one_final_word:
         return A.STEPPED_ASIDE
+    if turned_out and said[0] is not A.THIN:
+        return turned_out[0]
     if A.THIN in said:
         return A.THIN
-    if turned_out:
-        return turned_out[0]
     if nothing_at_first and said[0] is not A.UNREADABLE:
         later = sequence[sequence.index(said[0]) + 1 :]
         shown = [answer for answer in later if answer in {A.JS_SHELL, A.UNREADABLE}]
@@ -240,6 +240,14 @@ def test_the_richest_text_is_kept_when_no_tier_clears_the_earliest_of_equals(cha
     assert run(*tiers).best.tier == str(characters.index(max(characters)))
 
 
+def test_an_empty_answer_that_is_shown_as_a_page_without_a_word_stays_empty():
+    blank = answered(Answer.THIN, "browser_content", characters=0)
+    assert run(Scripted("plain", Answer.EMPTY), Scripted("browser_content", blank)).best.answer is Answer.EMPTY
+    few = answered(Answer.THIN, "browser_content", characters=1)
+    assert run(Scripted("plain", Answer.EMPTY), Scripted("browser_content", few)).best is few
+    assert run(Scripted("plain", Answer.JS_SHELL), Scripted("browser_content", blank)).best is blank
+
+
 # Which attempt speaks for the page -----------------------------------------------------------------------------------
 
 A = Answer
@@ -259,9 +267,15 @@ SPEAKS = [
     ([A.JS_SHELL, A.HOP_FORBIDDEN], A.HOP_FORBIDDEN),
     ([A.JS_SHELL, A.COOKIE_WALL], A.COOKIE_WALL),
     ([A.JS_SHELL, A.JS_SHELL, A.EMPTY], A.JS_SHELL),
+    # A tier that keeps words alone brings a few of them.
+    ([A.JS_SHELL, A.THIN, A.LOGIN_WALL], A.LOGIN_WALL),
+    ([A.JS_SHELL, A.THIN, A.SOFT_NOT_FOUND], A.SOFT_NOT_FOUND),
+    ([A.JS_SHELL, A.THIN, A.CHALLENGE], A.CHALLENGE),
+    ([A.JS_SHELL, A.CHALLENGE, A.PASSED_OVER], A.CHALLENGE),
     # A rendering that failed says nothing about it: another try may.
     ([A.JS_SHELL, A.EMPTY], A.EMPTY),
     ([A.JS_SHELL, A.TIMED_OUT], A.TIMED_OUT),
+    ([A.JS_SHELL, A.BROKE_OFF], A.BROKE_OFF),
     ([A.JS_SHELL, A.TIER_FAILED], A.JS_SHELL),
     ([A.JS_SHELL, A.TIER_FAILED, A.COOKIE_WALL], A.COOKIE_WALL),
     # Some text is more than none.

@@ -51,10 +51,28 @@ def test_only_what_time_can_cure_is_retried():
         Answer.SERVER_ERROR,
         Answer.TIMED_OUT,
         Answer.BROKEN,
+        Answer.BROKE_OFF,
         Answer.UNDECODABLE,
         Answer.EMPTY,
         Answer.TIER_FAILED,
     }
+
+
+@pytest.mark.parametrize(
+    ("answers", "speaks", "says"),
+    [
+        ([Answer.JS_SHELL, Answer.TIER_FAILED, Answer.TIER_FAILED], 0, True),
+        ([Answer.REFUSED, Answer.TIER_FAILED], 0, True),
+        ([Answer.TIER_FAILED, Answer.JS_SHELL], 1, False),
+        ([Answer.JS_SHELL, Answer.PASSED_OVER], 0, False),
+        ([Answer.JS_SHELL, Answer.TIER_FAILED, Answer.LOGIN_WALL], 2, False),
+        ([Answer.NOT_FOUND], 0, False),
+    ],
+)
+def test_a_tier_that_was_out_of_order_is_named_where_it_might_have_read_the_page(answers, speaks, says):
+    attempts = tuple(TierResult(f"tier {place}", answer, f"why {place}") for place, answer in enumerate(answers))
+    reason = judge(PageResult(attempts[speaks], attempts)).reason
+    assert reason.endswith("; what might have read it was out of order (why 1)") is says
 
 
 DELAYS = (30.0, 90.0, 180.0)
