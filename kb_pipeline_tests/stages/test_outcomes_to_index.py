@@ -269,7 +269,8 @@ def test_a_site_that_forbids_or_breaks_off_the_made_up_address_has_none(stores, 
 
 def test_the_made_up_address_is_one_request_a_full_refresh_and_obeys_robots_txt(stores, hurried, served):
     site = Harbour(stores, hurried, served, NAMES)
-    served.pages["/robots.txt"] = text("User-agent: *\nAllow: /p\nAllow: /sitemap\nAllow: /$\nDisallow: /\n")
+    allowed = "".join(f"Allow: {path}\n" for path in ["/sitemap", "/$", *(f"/{name}$" for name in NAMES)])
+    served.pages["/robots.txt"] = text(f"User-agent: *\n{allowed}Disallow: /\n")
     site.refresh()
     asked = {request.path for request in served.requests}
     assert asked <= {"/robots.txt", "/sitemap.xml", "/sitemap.txt", "/sitemap-index.xml", "/sitemap_index.xml"} | {
