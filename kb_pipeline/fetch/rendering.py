@@ -3,10 +3,12 @@ Cloudflare both render (fetch.chromium, fetch.cloudflare), RapidOCR and Workers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kb_pipeline.fetch.answers import PageRequest
 
 
@@ -28,6 +30,8 @@ class Rendered:
     """Calls of a paid service."""
     title: str = ""
     """The page's title, where the body does not hold it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Of the document, lower-case names, the values of repeated ones in lines; empty where the service does not say."""
 
 
 @dataclass(frozen=True, slots=True)

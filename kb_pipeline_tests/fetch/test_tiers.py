@@ -201,6 +201,14 @@ def test_nor_is_one_that_forbids_it_in_its_head_which_these_tiers_never_see(tier
     assert TIERS[tier](PageRequest(PAGE, answered=answered(NOINDEX))).answer is Answer.NOINDEX
 
 
+def test_what_a_rendered_document_itself_says_by_its_headers_holds():
+    for headers, answer in [({"x-robots-tag": "max-snippet: 5\nkbpipelinebot: noindex"}, Answer.NOINDEX), ({}, None)]:
+        result = content_tier(f"<p>{PARAGRAPHS[0]}", PageRequest(PAGE, answered=answered(SHELL)), headers=headers)
+        assert (result.answer is Answer.NOINDEX) is (answer is Answer.NOINDEX)
+    strained = content_tier("<p>slow down", status=429, headers={"retry-after": "90"})
+    assert (strained.answer, strained.retry_after) == (Answer.RATE_LIMITED, 90.0)
+
+
 def test_what_stands_under_a_refusal_is_not_about_the_page():
     request = PageRequest(PAGE, answered=answered(NOINDEX, status=403, x_robots_tag="noindex"))
     result = markdown_tier(PARAGRAPHS[0], request)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playwright.async_api import Error as PlaywrightError
 
-from kb_pipeline.core.urls import is_http
+from kb_pipeline.core.urls import is_http, without_fragment
 from kb_pipeline.errors import BodyTooLarge
 from kb_pipeline.fetch.chromium.scripts import MARK_FRAME, SERIALISE, WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from playwright.async_api import Frame
 
 MOST_FRAMES: Final = 30
@@ -58,12 +60,13 @@ class _Child:
 
 class FrameReader:
     """Reads one page. `most` is the most characters of all its documents together, `deepest` how far down frames are
-    read: 0 not at all."""
+    read: 0 not at all. `lost` are addresses that gave no answer."""
 
-    def __init__(self, most: int, deepest: int) -> None:
+    def __init__(self, most: int, deepest: int, lost: Collection[str]) -> None:
         self._left = most
         self._most = most
         self._deepest = deepest
+        self._lost = lost
         self._frames_left = MOST_FRAMES
         self._looks_left = _MOST_LOOKS
         self._mark = f"kb-frame-{secrets.token_hex(8)}-"
@@ -142,7 +145,11 @@ class FrameReader:
             children = []
             _, written = await self._words_of(frame, f"a frame ({_shown(child.source)})")
         written = await self._with_children(written, children, depth)
-        return _written_section(frame.url, title, written) if _TEXT.search(f">{written}<") else ""
+        if _TEXT.search(f">{written}<"):
+            return _written_section(frame.url, title, written)
+        if without_fragment(frame.url) in self._lost:
+            self._lack(f"a frame did not come ({_shown(child.source)})")
+        return ""
 
     async def _words_of(self, frame: Frame, what: str) -> tuple[str, str]:
         """The title and the visible words, when that is all that can be had."""

@@ -209,6 +209,7 @@ class GuardProxy:
                 response = await self._pool.handle_async_request(self._onward(request, target, client, page))
         except FetchError as error:
             page.note_failure(target.host, target.port, error)
+            page.note_lost(target.url)
             await client.answer(502, [(FAILED, page.mark)])
             return
         try:

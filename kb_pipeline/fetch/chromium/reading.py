@@ -85,7 +85,9 @@ async def _document(visit: Visit, session: CDPSession, most: int) -> Document:
     for attempt in range(_TRIES):
         try:
             async with asyncio.timeout(_BUSY_SECONDS if attempt == 0 else None):
-                return await FrameReader(most, _deepest(visit.request.policy)).read(visit.page.main_frame)
+                return await FrameReader(most, _deepest(visit.request.policy), visit.traffic.lost).read(
+                    visit.page.main_frame
+                )
         except TimeoutError:
             visit.lacking.append("its scripts were stopped")
             await session.send("Runtime.terminateExecution")
@@ -94,7 +96,7 @@ async def _document(visit: Visit, session: CDPSession, most: int) -> Document:
                 raise
             visit.navigation.check()
             await visit.page.wait_for_load_state("domcontentloaded", timeout=_BUSY_SECONDS * 1000)
-    return await FrameReader(most, 0).read(visit.page.main_frame)
+    return await FrameReader(most, 0, visit.traffic.lost).read(visit.page.main_frame)
 
 
 def _deepest(policy: FetchPolicy) -> int:
@@ -111,4 +113,5 @@ def _rendered(visit: Visit, body: bytes, final_url: str) -> Rendered:
         degraded=visit.degraded(),
         requests=max(1, visit.navigation.requests),
         wire_bytes=visit.traffic.received,
+        headers=visit.navigation.headers,
     )

@@ -19,7 +19,7 @@ MAX_REQUESTS: Final = 2_000
 """Of one page, tunnels counted once each: what busies our event loop is not the page's to take."""
 MAX_CONNECTIONS: Final = 128
 _REMEMBERED: Final = 256
-"""Places whose failure is remembered, of one page."""
+"""Places and addresses whose failure is remembered, of one page."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +39,8 @@ class PageTraffic:
     """Requests to addresses that are not public."""
     failures: OrderedDict[tuple[str, int], FetchError] = field(default_factory=OrderedDict)
     """Why a place could not be reached, by host and port; the latest of each."""
+    lost: set[str] = field(default_factory=set)
+    """Addresses that got an answer of the proxy's in the place of their own; of the first so many."""
     connections: set[asyncio.Task[None]] = field(default_factory=set)
     closed: bool = False
 
@@ -70,6 +72,11 @@ class PageTraffic:
         self.failures.move_to_end((host, port))
         if len(self.failures) > _REMEMBERED:
             self.failures.popitem(last=False)
+
+    def note_lost(self, url: str) -> None:
+        """Remember an address that the site gave no answer for."""
+        if len(self.lost) < _REMEMBERED:
+            self.lost.add(url)
 
     def drop(self) -> None:
         """End every connection, and open no more."""

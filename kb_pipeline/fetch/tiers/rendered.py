@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.bodies import BodyKind, kind_of
@@ -15,6 +16,7 @@ from kb_pipeline.fetch.client import Response
 from kb_pipeline.fetch.envelope import CONTENT_TYPE, is_good, with_controls
 from kb_pipeline.fetch.failures import failed
 from kb_pipeline.fetch.reading import Reading, read_response
+from kb_pipeline.fetch.retry_after import retry_after_seconds
 from kb_pipeline.model import PageState
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ async def attempt(
         requests=rendered.requests,
         seconds=seconds,
         wire_bytes=rendered.wire_bytes,
+        retry_after=retry_after_seconds(rendered.headers, datetime.now(UTC)),
         calls=rendered.calls,
         degraded=rendered.degraded,
     )
@@ -114,13 +117,14 @@ def _doubted(reading: Reading, response: Response) -> Reading:
 def response_of(request: PageRequest, rendered: Rendered, seconds: float) -> Response:
     """The rendered page as a response. It has no validators: a browser's page cannot be asked for conditionally.
 
-    What robots may do with the page is the site's word, and a browser's page would lose it: the header of the first
-    answer stays.
+    What robots may do with the page is the site's word, and not every service passes it on: what the first answer said
+    holds besides.
     """
     lines = [("content-type", CONTENT_TYPE)]
+    lines += [(_ROBOTS, value) for value in rendered.headers.get(_ROBOTS, "").splitlines()]
     answered = request.answered
     if answered is not None and is_good(answered):
-        lines += [(name, value) for name, value in answered.header_list if name == _ROBOTS]
+        lines += [line for line in answered.header_list if line[0] == _ROBOTS and line not in lines]
     moved = rendered.final_url != request.url
     return Response(
         url=request.url,

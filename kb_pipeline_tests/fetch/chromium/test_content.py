@@ -104,6 +104,21 @@ def test_a_frame_that_does_not_come_is_said_and_the_rest_is_read(site, renders):
     assert rendered.degraded == f"a frame did not come ({site.url('/never')})"
 
 
+def test_a_frame_whose_host_breaks_off_is_said_and_one_that_is_empty_is_not(site, renders):
+    site.pages["/"] = "<p>top<iframe src=/broken></iframe><iframe src=/blank></iframe>"
+    site.pages["/broken"] = Reset()
+    site.pages["/blank"] = "<p> "
+    rendered = renders.content(site.url("/"))
+    assert b"top" in rendered.body
+    assert rendered.degraded == f"a frame did not come ({site.url('/broken')})"
+
+
+def test_a_rendered_page_has_the_headers_of_its_document(site, renders):
+    site.pages["/"] = Reply("<p>later", status=429, headers={"Retry-After": "90", "X-Robots-Tag": "noindex"})
+    headers = renders.content(site.url("/")).headers
+    assert (headers["retry-after"], headers["x-robots-tag"]) == ("90", "noindex")
+
+
 def test_the_visible_words_are_a_last_resort_and_said_to_be_that(site, renders):
     spoilt = "<script>window.Set = window.RegExp = () => { throw new Error('no') }</script>"
     site.pages["/"] = "<p>top<iframe src=/spoilt></iframe>"
