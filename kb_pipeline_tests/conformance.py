@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.core.robots import RobotsAccess
     from kb_pipeline.fetch.client import Response
+    from kb_pipeline.fetch.connections import Request
     from kb_pipeline.stages.listing import Listing
 
 
@@ -87,12 +88,12 @@ def robots_status(responses: list[dict[str, Any]]) -> str:
     remaining = iter(responses)
     last = responses[-1]
 
-    def answer(_url: str) -> httpx.Response:
+    def answer(_url: str) -> ScriptedAnswer:
         response = next(remaining, last)
         if "error" in response:
             raise NETWORK_ERRORS[response["error"]]
         headers = {"location": response["location"]} if "location" in response else {}
-        return wire(response["status"], headers, response.get("body", "").encode())
+        return ScriptedAnswer(response["status"], headers, response.get("body", "").encode())
 
     async def access() -> RobotsAccess:
         async with ScriptedClient(answer) as client:
@@ -143,7 +144,7 @@ def _guard(resolve: Callable[[str], list[str]]) -> Guard:
 
 def body_encoded(data: bytes, headers: dict[str, str], limit: int) -> bytes:
     async def get() -> Response:
-        async with ScriptedClient(lambda _url: wire(200, headers, data)) as client:
+        async with ScriptedClient(lambda _url: ScriptedAnswer(200, headers, data)) as client:
             return await client.get(SITE, max_bytes=limit)
 
     return asyncio.run(get()).body
@@ -214,8 +215,8 @@ def body_pdf(data: bytes) -> dict[str, object]:
 
 
 def sitemap_tree(fetch: Callable[[str], tuple[int, dict[str, str], bytes]], start_url: str) -> list[str]:
-    def answer(url: str) -> httpx.Response:
-        return wire(*fetch(url))
+    def answer(url: str) -> ScriptedAnswer:
+        return ScriptedAnswer(*fetch(url))
 
     async def listing() -> Listing:
         async with ScriptedClient(answer) as client:
@@ -247,24 +248,36 @@ class HeldCopy:
         pass
 
 
-def wire(status: int, headers: dict[str, str], body: bytes) -> httpx.Response:
-    """A response whose body was not read yet, nor decoded."""
-    return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
+class ScriptedAnswer:
+    """An answer whose body was not read yet, nor decoded."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.lines = tuple(self.headers.items())
+        self._left = body
+
+    async def read(self) -> bytes:
+        body, self._left = self._left, b""
+        return body
+
+    async def aclose(self) -> None:
+        pass
 
 
 class ScriptedTransport(GuardedTransport):
     """Answers without a network. Everything above it is the product's own."""
 
-    answer: Callable[[str], httpx.Response]
+    answer: Callable[[str], ScriptedAnswer]
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return self.answer(str(request.url))
+    async def send(self, request: Request) -> Any:
+        return self.answer(request.target.url)
 
 
 class ScriptedClient(HttpClient):
     """The product's client, its redirects, limits and decoding, over answers of our own."""
 
-    def __init__(self, answer: Callable[[str], httpx.Response]) -> None:
+    def __init__(self, answer: Callable[[str], ScriptedAnswer]) -> None:
         self._answer = answer
         super().__init__(SETTINGS, ssl_context=TRUST)
 

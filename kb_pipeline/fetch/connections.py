@@ -1,4 +1,4 @@
-"""Keep-alive connections by origin, one request at a time on each.
+"""Keep-alive connections by origin, one request at a time on each, HTTP/1.1 by ourselves (fetch.http1).
 
 httpcore's own pool looks at every connection, and polls its socket, for each request and again for each response; with
 16 connections that was half of the time of a crawl. Here a request looks at the one connection that it takes.
@@ -7,26 +7,53 @@ httpcore's own pool looks at every connection, and polls its socket, for each re
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import h11
 import httpcore
+
+from kb_pipeline.fetch.http1 import framing_of, read_head
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
-RESENT: Final = "resent"
-"""Set in a request's extensions when it was sent twice: whoever counts requests counts two."""
+    from kb_pipeline.fetch.guard import Target
+    from kb_pipeline.fetch.http1 import ReceivedHead
+
+Origin = tuple[str, str, int]
+"""Scheme, host, port."""
+
+_READ: Final = 64 * 1024
+_SWITCHING: Final = 101
+_FINAL: Final = 200
+"""Statuses below are interim (RFC 9110 §15.2)."""
 _LOST_WHILE_RESTING: Final = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
 
 
+@dataclass(slots=True)
+class Request:
+    """A request as it is sent, and to whom. Times are seconds."""
+
+    target: Target
+    octets: bytes
+    connect_seconds: float
+    read_seconds: float
+    """For each read, and for each write."""
+    resent: bool = False
+    """It was sent twice: whoever counts requests counts two."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where it goes."""
+        return self.target.scheme, self.target.host, self.target.port
+
+
 class Connections:
-    """Sends httpcore requests, each in a slot, of which there are `most`. At most `most_resting` connections rest, each
-    for at most `keepalive_seconds`."""
+    """Sends requests, each in a slot, of which there are `most`. At most `most_resting` connections rest, each for at
+    most `keepalive_seconds`."""
 
     def __init__(
         self,
@@ -42,104 +69,157 @@ class Connections:
         self._most_resting = most_resting
         self._keepalive_seconds = keepalive_seconds
         self._slots = asyncio.Semaphore(most)
-        self._resting: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = OrderedDict()
+        self._resting: dict[_Connection, None] = {}
         """The one that rested last is last."""
+        self._by_origin: dict[Origin, list[_Connection]] = {}
+        """The same ones."""
 
     def slot(self) -> AbstractAsyncContextManager[None]:
-        """What a request is made in, until its response is closed. Waiting for one has no time limit: the queue is
+        """What a request is made in, until its answer is closed. Waiting for one has no time limit: the queue is
         ours, and says nothing about the site."""
         return self._slots
 
-    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        """Send a request, in a slot; the body of the response is read, and the response closed, by the caller. Raises
-        httpcore's errors."""
-        connection, response = await self._send(request)
-        stream = _Stream(self, connection, request.url.origin, response)
-        return httpcore.Response(
-            response.status, headers=response.headers, content=stream, extensions=response.extensions
-        )
+    async def send(self, request: Request) -> Answer:
+        """Send a request, in a slot; the caller reads the answer's body, and closes it. Raises httpcore's errors.
+
+        A connection that the site closed while it rested says nothing about the page: RFC 9112 §9.3.1 has the request
+        sent again, once, on a new one.
+        """
+        resting = await self._rested(request.origin)
+        if resting is not None:
+            try:
+                return await self._exchange(resting, request)
+            except _LOST_WHILE_RESTING:
+                if resting.has_answered:
+                    raise
+            request.resent = True
+        return await self._exchange(await self._open(request), request)
 
     async def aclose(self) -> None:
         """End every connection that rests."""
-        while self._resting:
-            connection, _ = self._resting.popitem()
-            await connection.aclose()
+        for connection in list(self._resting):
+            self._take(connection)
+            await connection.stream.aclose()
 
-    async def _send(self, request: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
-        """A connection that the site closed while it rested says nothing about the page: RFC 9112 §9.3.1 has the
-        request sent again, once, on a new one."""
-        resting = await self._rested(request.url.origin)
-        if resting is not None:
-            with suppress(*_LOST_WHILE_RESTING):
-                return resting, await _exchange(resting, request)
-            request.extensions[RESENT] = True
-        fresh = httpcore.AsyncHTTPConnection(
-            origin=request.url.origin,
-            ssl_context=self._ssl_context,
-            keepalive_expiry=self._keepalive_seconds,
-            network_backend=self._backend,
-        )
-        return fresh, await _exchange(fresh, request)
+    async def finished(self, connection: _Connection, *, reusable: bool) -> None:
+        """An answer was closed: keep its connection when it can take another request."""
+        if not reusable or connection.stream.get_extra_info("is_readable"):
+            await connection.stream.aclose()
+            return
+        connection.rested_at = time.monotonic()
+        self._resting[connection] = None
+        self._by_origin.setdefault(connection.origin, []).append(connection)
+        if len(self._resting) > self._most_resting:
+            oldest = next(iter(self._resting))
+            self._take(oldest)
+            await oldest.stream.aclose()
 
-    async def _rested(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection | None:
-        for connection in [known for known, its in reversed(self._resting.items()) if its == origin]:
-            del self._resting[connection]
-            if connection.is_available() and not connection.has_expired():
+    async def _open(self, request: Request) -> _Connection:
+        scheme, host, port = request.origin
+        stream = await self._backend.connect_tcp(host, port, request.connect_seconds)
+        if scheme == "https":
+            # Closes the stream itself when TLS cannot be agreed.
+            stream = await stream.start_tls(self._ssl_context, host, request.connect_seconds)
+        return _Connection(request.origin, stream)
+
+    async def _rested(self, origin: Origin) -> _Connection | None:
+        while known := self._by_origin.get(origin):
+            connection = known[-1]
+            self._take(connection)
+            is_fresh = time.monotonic() - connection.rested_at < self._keepalive_seconds
+            if is_fresh and not connection.stream.get_extra_info("is_readable"):
                 return connection
-            await connection.aclose()
+            await connection.stream.aclose()
         return None
 
-    async def finished(self, connection: httpcore.AsyncHTTPConnection, origin: httpcore.Origin) -> None:
-        """A response was closed: keep its connection when it can take another request."""
-        if not connection.is_idle() or _said_more_than_its_answer(connection):
-            await connection.aclose()
-            return
-        self._resting[connection] = origin
-        if len(self._resting) > self._most_resting:
-            oldest, _ = self._resting.popitem(last=False)
-            await oldest.aclose()
+    def _take(self, connection: _Connection) -> None:
+        """Out of those that rest."""
+        del self._resting[connection]
+        same = self._by_origin[connection.origin]
+        same.remove(connection)
+        if not same:
+            del self._by_origin[connection.origin]
+
+    async def _exchange(self, connection: _Connection, request: Request) -> Answer:
+        try:
+            head, early = await connection.ask(request)
+            return Answer(self, connection, head, early, request.read_seconds)
+        except BaseException:
+            await connection.stream.aclose()
+            raise
 
 
-class _Stream:
-    """A response's body, whose end gives the connection back."""
+class Answer:
+    """An answer, whose body is still to be read, and whose end gives the connection back."""
 
     def __init__(
-        self,
-        pool: Connections,
-        connection: httpcore.AsyncHTTPConnection,
-        origin: httpcore.Origin,
-        response: httpcore.Response,
+        self, pool: Connections, connection: _Connection, head: ReceivedHead, early: bytes, seconds: float
     ) -> None:
+        self.status = head.status
+        self.headers = head.headers
+        self.lines = head.lines
+        self._keeps_alive = head.keeps_alive
+        self._framing = framing_of(head)
+        self._early = early
+        """What came with the head."""
         self._pool = pool
         self._connection = connection
-        self._origin = origin
-        self._response = response
+        self._seconds = seconds
         self._closed = False
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._response.aiter_stream():
-            yield piece
+    async def read(self) -> bytes:
+        """The next octets of the body; empty at its end. Raises httpcore's errors: a body that ends too early is no
+        body."""
+        framing = self._framing
+        while not framing.ended:
+            octets = self._early or await self._connection.stream.read(_READ, self._seconds)
+            self._early = b""
+            if not octets:
+                framing.close()
+            elif body := framing.feed(octets):
+                return body
+        return b""
 
     async def aclose(self) -> None:
+        """Keep the connection, or end it where the body was not read to its end."""
         if self._closed:
             return
         self._closed = True
-        try:
-            await self._response.aclose()
-        finally:
-            await self._pool.finished(self._connection, self._origin)
+        # Octets behind an answer would be read as the next one, and be the wrong page's.
+        said_more = self._early or self._framing.rest
+        reusable = self._keeps_alive and self._framing.ended and not said_more
+        await self._pool.finished(self._connection, reusable=reusable)
 
 
-def _said_more_than_its_answer(connection: httpcore.AsyncHTTPConnection) -> bool:
-    """Whether octets came behind the end of an answer: they would be read as the next one, and be the wrong page's.
-    httpcore keeps them, and shows them nowhere but in its own fields."""
-    wire = getattr(getattr(connection, "_connection", None), "_h11_state", None)
-    return isinstance(wire, h11.Connection) and bool(wire.trailing_data[0])
+class _Connection:
+    def __init__(self, origin: Origin, stream: httpcore.AsyncNetworkStream) -> None:
+        self.origin = origin
+        self.stream = stream
+        self.rested_at = 0.0
+        """On the monotonic clock."""
+        self.has_answered = False
+        """The request at hand, if only in part."""
 
-
-async def _exchange(connection: httpcore.AsyncHTTPConnection, request: httpcore.Request) -> httpcore.Response:
-    try:
-        return await connection.handle_async_request(request)
-    except BaseException:
-        await connection.aclose()
-        raise
+    async def ask(self, request: Request) -> tuple[ReceivedHead, bytes]:
+        """Send a request, and read the head of its answer and what comes with it."""
+        self.has_answered = False
+        with suppress(httpcore.WriteError):
+            # Some servers answer and close before they have read all of a request that they refuse.
+            await self.stream.write(request.octets, request.read_seconds)
+        octets, start, searched = b"", 0, 0
+        while True:
+            piece = await self.stream.read(_READ, request.read_seconds)
+            if not piece:
+                message = "disconnected without an answer"
+                raise httpcore.RemoteProtocolError(message)
+            self.has_answered = True
+            octets += piece
+            while (found := read_head(octets, start, searched)) is not None:
+                head, start = found
+                if head.status == _SWITCHING:
+                    message = "it switches to another protocol"
+                    raise httpcore.RemoteProtocolError(message)
+                if head.status >= _FINAL:
+                    return head, octets[start:]
+            octets, start = octets[start:], 0
+            searched = max(0, len(octets) - len(b"\r\n\r"))

@@ -58,6 +58,11 @@ class Target:
     path: str
     """Path with query, as it goes on the request line."""
 
+    @property
+    def authority(self) -> str:
+        """Host and port as the address has them, for the Host header."""
+        return self.url.split("/", 3)[2]
+
 
 class Guard:
     """Admits public http(s) addresses, and what the operator allows beyond that.

@@ -1,4 +1,4 @@
-"""What a request gives back: the head of a response, read from its raw lines, and the whole of it."""
+"""What a request gives back: the head of a response, and the whole of it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.urls import resolve, without_fragment
-from kb_pipeline.errors import ConnectionBroken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import httpx
-
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 """Statuses that a Location goes with."""
 _MOST_SHOWN: Final = 300
-_MOST_HEADERS: Final = 256
-_MOST_HEADER_BYTES: Final = 128 * 1024
 
 ByteLimit = int | Callable[["Head", bytes], int]
 """Most bytes of a decoded body, fixed or told from the response's head and the first bytes of its body. The
@@ -62,19 +57,6 @@ class Response:
     def content_type(self) -> str:
         """The Content-Type header, or ""."""
         return self.headers.get("content-type", "")
-
-
-def read_head(url: str, response: httpx.Response) -> tuple[Head, tuple[tuple[str, str], ...]]:
-    """The head, and every header line in order. Raises ConnectionBroken for more of them than any web page has."""
-    raw = response.headers.raw
-    if len(raw) > _MOST_HEADERS or sum(len(name) + len(value) for name, value in raw) > _MOST_HEADER_BYTES:
-        message = f"the response has {len(raw)} header lines; that is no web page's"
-        raise ConnectionBroken(message)
-    lines = tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw)
-    joined: dict[str, str] = {}
-    for name, value in lines:
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return Head(url, response.status_code, joined), lines
 
 
 def redirect_target(response: Response) -> str | None:

@@ -1,4 +1,4 @@
-"""httpx over httpcore with the guard's pinned connections, and the translation of their errors into ours."""
+"""Connections that the guard has pinned, and the translation of what goes wrong on them into our errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import httpcore
-import httpx
 
 from kb_pipeline.errors import (
     CertificateInvalid,
@@ -22,8 +21,10 @@ from kb_pipeline.fetch.guard import Guard, PinnedBackend
 from kb_pipeline.fetch.proxies import ThroughProxyError, ThroughProxyTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import Iterator
     from contextlib import AbstractAsyncContextManager
+
+    from kb_pipeline.fetch.connections import Answer, Request
 
 KEEPALIVE_SECONDS: Final = 15.0
 _MOST_RESTING: Final = 64
@@ -34,7 +35,7 @@ _HOSTNAME_MISMATCH: Final = frozenset({62, 63, 64})
 """OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and its relatives for mail and IP addresses."""
 
 
-class GuardedTransport(httpx.AsyncBaseTransport):
+class GuardedTransport:
     """Sends requests over connections that the guard opened, or had opened by `dialler`. No environment, HTTP/1.1."""
 
     def __init__(
@@ -46,6 +47,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         dialler: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
         self.backend = PinnedBackend(guard, dialler)
+        ssl_context.set_alpn_protocols(["http/1.1"])
         self._pool = Connections(
             ssl_context=ssl_context,
             network_backend=self.backend,
@@ -58,51 +60,14 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         """One of the requests that may be in flight at once, to all hosts together."""
         return self._pool.slot()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request, in a slot; the body of the response is read by the caller. Raises FetchError."""
+    async def send(self, request: Request) -> Answer:
+        """Send one request, in a slot; the caller reads the body of the answer. Raises FetchError."""
         with translated_errors():
-            response = await self._pool.handle_async_request(
-                httpcore.Request(
-                    method=request.method,
-                    url=httpcore.URL(
-                        scheme=request.url.raw_scheme,
-                        host=request.url.raw_host,
-                        port=request.url.port,
-                        target=request.url.raw_path,
-                    ),
-                    headers=request.headers.raw,
-                    content=request.stream,
-                    extensions=request.extensions,
-                )
-            )
-        return httpx.Response(
-            status_code=response.status,
-            headers=response.headers,
-            stream=_Stream(response),
-            extensions=response.extensions,
-        )
+            return await self._pool.send(request)
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._pool.aclose()
-
-
-class _Stream(httpx.AsyncByteStream):
-    def __init__(self, response: httpcore.Response) -> None:
-        self._response = response
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with translated_errors():
-            async for piece in self._response.aiter_stream():
-                yield piece
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
-
-
-def wire_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Header lines as they came: a site's own ETag may hold any octet, and is sent back octet by octet."""
-    return [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in headers.items()]
 
 
 @contextmanager

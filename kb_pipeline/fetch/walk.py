@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import httpx
-
 from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import (
     ConnectionBroken,
@@ -21,18 +19,20 @@ from kb_pipeline.errors import (
     TimedOut,
     TooManyRedirects,
 )
-from kb_pipeline.fetch.connections import RESENT
+from kb_pipeline.fetch.connections import Request
 from kb_pipeline.fetch.content_coding import Body
 from kb_pipeline.fetch.cookies import ChainCookies
-from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, read_head, redirect_target, shown
+from kb_pipeline.fetch.http1 import request_head
+from kb_pipeline.fetch.response import REDIRECTS, ByteLimit, Head, Response, redirect_target, shown
 from kb_pipeline.fetch.sent import Sent, same_origin
-from kb_pipeline.fetch.transport import wire_headers
+from kb_pipeline.fetch.transport import translated_errors
 from kb_pipeline.fetch.turns import turn_at
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from kb_pipeline.core.fetch_policy import FetchPolicy
+    from kb_pipeline.fetch.connections import Answer
     from kb_pipeline.fetch.content_coding import Limit
     from kb_pipeline.fetch.guard import Guard
     from kb_pipeline.fetch.transport import GuardedTransport
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
-_PIECES_AT_ONCE: Final = 64
+_MOST_PATH: Final = 64 * 1024
+"""Characters of a path with its query; servers take a tenth of that."""
 _DRAINED_BYTES: Final = 16 * 1024
 """A redirect's body up to this size is read, so that its connection can be used again."""
 
@@ -143,36 +144,33 @@ class Walk:
 
     async def _exchange(self, url: str, turn: Turn) -> Response:
         started = time.monotonic()
-        response = await self._answer(self._request(url), turn)
+        answer = await self._answer(self._request(url), turn)
         try:
-            head, lines = read_head(url, response)
-            turn.answered(head.status, head.headers, time.monotonic() - started)
-            if "set-cookie" in head.headers:
-                set_cookies = [value for name, value in lines if name == "set-cookie"]
+            turn.answered(answer.status, answer.headers, time.monotonic() - started)
+            if "set-cookie" in answer.headers:
+                set_cookies = [value for name, value in answer.lines if name == "set-cookie"]
                 self.cookies.take(self.guard.check_url(url), set_cookies)
-            body = await self._body(head, response)
+            body = await self._body(Head(url, answer.status, answer.headers), answer)
         finally:
-            await response.aclose()
+            await answer.aclose()
         return Response(
             url=self.asked.get.url,
             final_url=self.redirects[-1] if self.redirects else url,
-            status=head.status,
-            headers=head.headers,
+            status=answer.status,
+            headers=answer.headers,
             body=body.finish(),
             redirects=tuple(self.redirects),
             elapsed=self.elapsed + time.monotonic() - started,
             wire_bytes=self.wire_bytes,
             truncated=body.full,
-            header_list=lines,
+            header_list=answer.lines,
             requests=self.sent,
         )
 
-    async def _answer(self, request: httpx.Request, turn: Turn) -> httpx.Response:
-        # Past httpx's own client, which reads a Location even of redirects that it does not follow, and raises for
-        # those that lead nowhere.
+    async def _answer(self, request: Request, turn: Turn) -> Answer:
         self.sent += 1
         try:
-            return await self.transport.handle_async_request(request)
+            return await self.transport.send(request)
         except (GuardRefused, ProxyFailed):
             self.sent -= 1
             raise  # Nobody asked the host: it shows no strain.
@@ -180,47 +178,40 @@ class Walk:
             turn.failed()
             raise
         finally:
-            self.sent += RESENT in request.extensions
+            self.sent += request.resent
 
-    def _request(self, url: str) -> httpx.Request:
+    def _request(self, url: str) -> Request:
         target = self.guard.check_url(url)
-        timeout = httpx.Timeout(self.asked.read_seconds, connect=self.asked.connect_seconds)
-        # The path as the site published it: httpx would escape some characters that browsers send as they are.
-        extensions = {"timeout": timeout.as_dict(), "target": target.path.encode()}
-        headers = self.asked.sent.on_hop(at_home=self.at_home)
+        if len(target.path) > _MOST_PATH:
+            message = f"the address cannot be requested: it has {len(target.path):,} characters"
+            raise GuardRefused(message)
+        headers = {"Host": target.authority} | self.asked.sent.on_hop(at_home=self.at_home)
         cookies = self.cookies.header(target, self.asked.sent.own_cookies if self.at_home else ())
         if cookies:
             headers["Cookie"] = cookies
-        try:
-            return httpx.Request("GET", target.url, headers=wire_headers(headers), extensions=extensions)
-        except httpx.InvalidURL as error:
-            message = f"the address cannot be requested ({error})"
-            raise GuardRefused(message) from error
+        with translated_errors():
+            # The path as the site published it.
+            octets = request_head(target.path, headers.items())
+        return Request(target, octets, self.asked.connect_seconds, self.asked.read_seconds)
 
-    async def _body(self, head: Head, response: httpx.Response) -> Body:
+    async def _body(self, head: Head, answer: Answer) -> Body:
         if head.status in REDIRECTS and "location" in head.headers:
-            return await _drain(response)
+            return await _drain(answer)
         refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
         limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.get.max_bytes, head)
         body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or refused)
-        pieces = 0
-        async for piece in response.aiter_raw():
-            self.wire_bytes += len(piece)
-            body.feed(piece)
-            if body.full:
-                break
-            pieces += 1
-            if pieces % _PIECES_AT_ONCE == 0:
-                # Chunks of one octet come by the ten thousand in what one read brings: the clock must get its turn.
-                await asyncio.sleep(0)
+        with translated_errors():
+            while not body.full and (piece := await answer.read()):
+                self.wire_bytes += len(piece)
+                body.feed(piece)
         return body
 
 
-async def _drain(response: httpx.Response) -> Body:
+async def _drain(answer: Answer) -> Body:
     body = Body(None, 0, cut=True)
-    with contextlib.suppress(ConnectionBroken, ValueError):
-        if 0 < int(response.headers.get("content-length", "0")) <= _DRAINED_BYTES:
-            async for _piece in response.aiter_raw():
+    with contextlib.suppress(ConnectionBroken, ValueError), translated_errors():
+        if 0 < int(answer.headers.get("content-length", "0")) <= _DRAINED_BYTES:
+            while await answer.read():
                 pass
     return body
 

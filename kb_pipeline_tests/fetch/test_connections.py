@@ -14,10 +14,12 @@ import trustme
 
 from kb_pipeline.errors import FetchError
 from kb_pipeline.fetch.client import HttpClient
-from kb_pipeline.fetch.connections import Connections
+from kb_pipeline.fetch.connections import Connections, Request
+from kb_pipeline.fetch.guard import Guard
+from kb_pipeline.fetch.http1 import request_head
 from kb_pipeline.fetch.streams import AsyncioBackend
 from kb_pipeline.settings import Settings
-from kb_pipeline_tests.sites.replies import Reply, Reset, Stall
+from kb_pipeline_tests.sites.replies import Raw, Reply, Reset, Stall
 from kb_pipeline_tests.sites.server import LoopbackSite
 
 
@@ -32,16 +34,22 @@ def pool(most=4, context=None):
 
 
 def request(url):
-    return httpcore.Request("GET", url, headers=[(b"Host", httpcore.URL(url).host)])
+    target = Guard(["127.0.0.1"]).check_url(url)
+    return Request(target, request_head(target.path, [("Host", target.authority)]), connect_seconds=5, read_seconds=5)
 
 
 async def body_of(connections, url):
     async with connections.slot():
-        response = await connections.handle_async_request(request(url))
+        answer = await connections.send(request(url))
         try:
-            return b"".join([piece async for piece in response.stream])
+            return b"".join([piece async for piece in pieces_of(answer)])
         finally:
-            await response.stream.aclose()
+            await answer.aclose()
+
+
+async def pieces_of(answer):
+    while piece := await answer.read():
+        yield piece
 
 
 def test_one_connection_serves_requests_that_follow_each_other():
@@ -138,8 +146,17 @@ def test_a_connection_that_the_site_closed_while_it_rested_costs_no_page():
         assert server.connections == 3
 
 
-@pytest.mark.parametrize(("second", "expected"), [(Reply("text"), 1), ([Reset(), Reply("text")], 2), (Reset(), 2)])
-def test_a_request_that_is_sent_again_counts_twice(second, expected):
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (Reply("text"), 1),
+        ([Reset(), Reply("text")], 2),
+        (Reset(), 2),
+        (Raw(b"HTTP/1.1 20"), 1),
+        (Raw(b"noise\r\n\r\n"), 1),
+    ],
+)
+def test_a_request_is_sent_again_when_no_word_of_an_answer_came_and_counts_twice(second, expected):
     async def run(site):
         async with HttpClient(Settings(allow_private=("127.0.0.1",))) as client:
             await client.get(site.url("/first"), max_bytes=1000)
@@ -151,6 +168,49 @@ def test_a_request_that_is_sent_again_counts_twice(second, expected):
     with LoopbackSite({"/first": Reply("text"), "/second": second}) as site:
         counted = asyncio.run(run(site))
         assert counted == site.count("/second") == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "connections"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext", 1),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n0\r\n\r\n", 1),
+        (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n", 1),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\ntext", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: x, Close\r\n\r\ntext", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext and more", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore", 2),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext", 2),
+    ],
+)
+def test_a_connection_is_used_again_when_its_answer_ended_where_it_said(first, connections):
+    async def run(site):
+        pooled = pool()
+        async with pooled.slot():
+            answer = await pooled.send(request(site.url("/")))
+            await answer.read()
+            await answer.aclose()
+        found = await body_of(pooled, site.url("/b"))
+        await pooled.aclose()
+        return found
+
+    with LoopbackSite({"/": _KeptOpen(first), "/b": "second"}) as site:
+        assert asyncio.run(run(site)) == b"second"
+        assert site.connections_accepted == connections
+
+
+class _KeptOpen:
+    """Says its octets, and is ready for another request."""
+
+    status = 200
+
+    def __init__(self, octets):
+        self._octets = octets
+
+    def answer(self, wire, _request):
+        wire.send(self._octets)
+        return True
 
 
 def test_connections_that_rest_are_bounded():
@@ -165,6 +225,30 @@ def test_connections_that_rest_are_bounded():
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(LoopbackSite({"/a": Reply("text")})) for _ in range(4)]
         assert asyncio.run(run(sites)) == 2
+
+
+def test_http_1_1_is_what_tls_is_agreed_for():
+    authority = trustme.CA()
+    context, server_side = ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.configure_trust(context)
+    authority.issue_cert("127.0.0.1").configure_cert(server_side)
+    server_side.set_alpn_protocols(["h2", "http/1.1"])
+    agreed = []
+
+    async def serve(reader, writer):
+        agreed.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def run():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=server_side)
+        async with server, HttpClient(Settings(allow_private=("127.0.0.1",)), ssl_context=context) as client:
+            await client.get(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", max_bytes=100)
+
+    asyncio.run(run())
+    assert agreed == ["http/1.1"]
 
 
 def test_tls_inside_tls_is_agreed_as_through_a_proxy_that_speaks_it():
