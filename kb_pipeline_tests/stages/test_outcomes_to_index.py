@@ -3,38 +3,20 @@ indexed, what the site's owner reads, and whether search still finds it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
-from kb_pipeline.cli.why import explain
-from kb_pipeline.model import Outcome, PageStatus, SiteOptions
-from kb_pipeline.serve.search import SearchMode, search
+from kb_pipeline.model import Outcome, PageStatus
 from kb_pipeline.stages.discover import discover
-from kb_pipeline_tests.sites.replies import Reply, Reset, WrongLength, page, prose, redirect, sitemap, text
+from kb_pipeline_tests.sites.replies import Reply, Reset, WrongLength, page, prose, redirect, text
 from kb_pipeline_tests.sites.server import LoopbackSite
-from kb_pipeline_tests.stages.whole_site import SITE, Whole
+from kb_pipeline_tests.stages.harbour import Harbour, Row, walled
+from kb_pipeline_tests.stages.whole_site import SITE
 
 LOST = page("Lost at sea", "The tide has taken what was here. " * 8, "Ask the harbour master for the ledger of losses.")
 """What the site shows for any address, with 200 and in no words that anybody knows."""
 NOINDEX = "<meta name=robots content=noindex>"
 CHECK = "<script>window._cf_chl_opt={}</script>"
 WORDY = prose("rope") + " The page you are looking for does not exist, they say."
-
-
-def walled(title, body, **options):
-    return Reply(f"<html><head><title>{title}</title></head><body><h1>{title}</h1>{body}</body></html>", **options)
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a page that was indexed answers tonight, and what comes of it."""
-
-    name: str
-    answer: object
-    outcome: Outcome
-    says: str
-    stays: bool
 
 
 ROWS = [
@@ -93,29 +75,6 @@ ROWS = [
     Row("elsewhere", redirect("http://other.invalid/"), Outcome.UNREACHABLE, "another site", True),
     Row("leads-in", redirect("/robots-hide-this"), Outcome.UNREACHABLE, "which robots.txt does not allow", True),
 ]
-
-
-class Harbour(Whole):
-    """A site whose pages each answer in a way of their own from the second night on."""
-
-    def __init__(self, stores, settings, server, names, **options):
-        self.stores, self.settings, self.server = stores, settings, server
-        for name in names:
-            self.say(name, name)
-        server.pages["/sitemap.xml"] = sitemap(*[server.url(f"/{name}") for name in names])
-        server.pages["/robots.txt"] = text("User-agent: *\nDisallow: /private-things\n")
-        stores.sites.add(SITE, server.url("/"), options=SiteOptions(auto_approve_pages=100, **options))
-
-    def say(self, name, words):
-        self.server.pages[f"/{name}"] = page(name.title(), prose(f"lamp{name}"), etag=f'"{words}"')
-
-    def told(self, name):
-        url = self.server.url(f"/{name}")
-        return next(told for told in explain(self.stores, url, SITE) if told.page.url == url)
-
-    def is_found(self, name):
-        hits = search(self.stores, self.settings, SITE, f"lamp{name}", mode=SearchMode.TEXT)
-        return any(hit.url == self.server.url(f"/{name}") for hit in hits)
 
 
 @pytest.fixture
