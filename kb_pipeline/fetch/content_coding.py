@@ -12,7 +12,7 @@ import zstandard
 from kb_pipeline.errors import BodyTooLarge, BodyUndecodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 
@@ -118,13 +118,13 @@ def decoders_for(codings: str | None) -> list[Decoder]:
     return [*(_Between(decoder) for decoder in decoders[:-1]), *decoders[-1:]]
 
 
-def _through(decoders: list[Decoder], encoded: bytes) -> Iterator[bytes]:
+def _through(decoders: list[Decoder], encoded: bytes) -> Iterable[bytes]:
     """Feed a chain of decoders lazily: no layer runs ahead of the limit that stops the last one."""
     if not decoders:
-        yield encoded
-        return
-    for piece in decoders[0].feed(encoded):
-        yield from _through(decoders[1:], piece)
+        return (encoded,)
+    first, *others = decoders
+    pieces = first.feed(encoded)
+    return (end for piece in pieces for end in _through(others, piece)) if others else pieces
 
 
 class _Between:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.fetch.retry_after import http_date
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from kb_pipeline.fetch.guard import Target
 
@@ -75,9 +75,11 @@ class ChainCookies:
             elif not is_over and before is not None:
                 self._cookies[key] = before
 
-    def header(self, target: Target, own: Iterable[tuple[str, str]] = ()) -> str:
+    def header(self, target: Target, own: Collection[tuple[str, str]] = ()) -> str:
         """The Cookie header for a request: the operator's `own`, unless the site has set one of that name, and the
         chain's, those of longer paths first. Empty without any."""
+        if not self._cookies and not own:
+            return ""
         sent = sorted((cookie for cookie in self._cookies.values() if cookie.goes_to(target)), key=_path_length)
         names = {cookie.name for cookie in sent}
         pairs = [(name, value) for name, value in own if name not in names]

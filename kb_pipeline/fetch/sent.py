@@ -35,6 +35,8 @@ class Sent:
     def on_hop(self, *, at_home: bool) -> dict[str, str]:
         """Headers in which no name stands twice, however it is spelled."""
         own = self.own_headers if at_home else {}
+        if not own:
+            return dict(self.headers)
         overruled = {name.lower() for name in own}
         return {name: value for name, value in self.headers.items() if name.lower() not in overruled} | dict(own)
 

@@ -157,12 +157,16 @@ class _Wire(asyncio.Protocol):
                 with _as(httpcore.ReadTimeout, httpcore.ReadError):
                     raise self._lost
             return b""
-        octets = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        octets, rest = octets[:most], octets[most:]
-        pieces[:] = [rest] if rest else []
-        self._held = len(rest)
-        self.has_arrived = bool(rest) or self._ended
-        if self._is_paused and not rest and self._transport is not None:
+        if self._held <= most:
+            octets = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            pieces.clear()
+        elif len(pieces[0]) <= most:
+            octets = pieces.pop(0)
+        else:
+            octets, pieces[0] = pieces[0][:most], pieces[0][most:]
+        self._held -= len(octets)
+        self.has_arrived = bool(pieces) or self._ended
+        if self._is_paused and not pieces and self._transport is not None:
             self._is_paused = False
             self._transport.resume_reading()
         return octets

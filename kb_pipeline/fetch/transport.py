@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import httpcore
@@ -21,7 +20,6 @@ from kb_pipeline.fetch.guard import Guard, PinnedBackend
 from kb_pipeline.fetch.proxies import ThroughProxyError, ThroughProxyTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from contextlib import AbstractAsyncContextManager
 
     from kb_pipeline.fetch.connections import Answer, Request
@@ -70,20 +68,31 @@ class GuardedTransport:
         await self._pool.aclose()
 
 
-@contextmanager
-def translated_errors() -> Iterator[None]:
+class translated_errors:  # noqa: N801 - used as a function is; as a generator it would take longer
     """Raise FetchErrors, with words for a site's owner, in place of what httpcore raises."""
-    try:
-        yield
-    except (ThroughProxyError, ThroughProxyTimeoutError) as error:
-        kind = TimedOut if isinstance(error, ThroughProxyTimeoutError) else ConnectFailed
-        raise kind(str(error)) from error
-    except httpcore.TimeoutException as error:
-        raise TimedOut(_TIMEOUTS.get(type(error), "the site did not answer in time")) from error
-    except httpcore.ConnectError as error:
-        raise _connect_error(error) from error
-    except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-        raise ConnectionBroken(_broken(error)) from error
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Raise the translation of `error`, when it has one."""
+        if error is not None and (translation := _translation(error)) is not None:
+            raise translation from error
+
+
+def _translation(error: BaseException) -> FetchError | None:
+    match error:
+        case ThroughProxyTimeoutError():
+            return TimedOut(str(error))
+        case ThroughProxyError():
+            return ConnectFailed(str(error))
+        case httpcore.TimeoutException():
+            return TimedOut(_TIMEOUTS.get(type(error), "the site did not answer in time"))
+        case httpcore.ConnectError():
+            return _connect_error(error)
+        case httpcore.NetworkError() | httpcore.ProtocolError():
+            return ConnectionBroken(_broken(error))
+    return None
 
 
 _TIMEOUTS: Final[dict[type[Exception], str]] = {

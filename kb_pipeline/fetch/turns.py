@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager
 
 
@@ -38,11 +38,9 @@ class _NoTurn:
         """Nobody listens."""
 
 
-@contextlib.asynccontextmanager
-async def turn_at(turns: Turns | None, url: str) -> AsyncIterator[Turn]:
+_NO_TURN: Final = _NoTurn()
+
+
+def turn_at(turns: Turns | None, url: str) -> AbstractAsyncContextManager[Turn]:
     """The turn of a request to `url`. Without `turns` nothing waits, and nobody listens."""
-    if turns is None:
-        yield _NoTurn()
-        return
-    async with turns.turn(url) as turn:
-        yield turn
+    return contextlib.nullcontext(_NO_TURN) if turns is None else turns.turn(url)
