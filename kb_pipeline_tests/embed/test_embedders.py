@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kb_pipeline.embed import open_embedder
-from kb_pipeline.embed.local import SentenceTransformerEmbedder, _agree, _unit_vectors
+from kb_pipeline.embed.local import PADDED_TO, SentenceTransformerEmbedder, _agree, _unit_vectors
 from kb_pipeline.embed.model_files import PACKAGED_MODEL, locate
 from kb_pipeline.errors import EmbeddingFailed
 from kb_pipeline.settings import Settings
@@ -36,6 +36,15 @@ class TestThePackagedModel(EmbedderContract):
         texts = ["The tag moves only when every check has passed.", "SELECT count(*) FROM pages;"]
         assert half.identity == embedder.identity
         assert float((half.embed(texts) * embedder.embed(texts)).sum(axis=1).min()) > 0.995
+
+    def test_texts_of_every_length_come_to_few_shapes_of_input(self, embedder):
+        shapes = set()
+        model = embedder._model()
+        hook = model[0].register_forward_pre_hook(lambda _module, given: shapes.add(tuple(given[0]["input_ids"].shape)))
+        for words in range(1, 600, 7):
+            embedder.embed(["quay " * words])
+        hook.remove()
+        assert {length for _, length in shapes} == set(range(PADDED_TO, 513, PADDED_TO))
 
 
 class TestTheHashEmbedder(EmbedderContract):
