@@ -540,6 +540,21 @@ def test_a_site_that_recovers_forgets_that_removals_were_held(stores, settings):
         assert site.run(*pages).removals_held == 30
 
 
+def test_a_night_that_says_something_else_between_two_that_find_pages_gone_confirms_nothing(stores, settings):
+    pages = mass()
+    with LoopbackSite(pages) as server:
+        site = Refreshes(stores, settings.model_copy(update={"retry_delays_seconds": ()}), server)
+        site.run(*pages)
+        server.pages.clear()
+        site.run(*pages)
+        server.pages.update(dict.fromkeys(pages, Reply("later", status=503)))
+        site.run(*pages)
+        server.pages.clear()
+        again = site.run(*pages)
+        assert (again.removed, again.removals_held) == (0, 30)
+        assert site.run(*pages).removed == 30
+
+
 def test_all_pages_redirecting_to_one_are_held_as_a_mass_removal(stores, settings):
     pages = mass()
     with LoopbackSite(pages) as server:

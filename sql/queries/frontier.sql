@@ -37,7 +37,8 @@ UPDATE pages SET
     looked_for = coalesce(%(looked_for)s::text[], looked_for),
     rejected = CASE WHEN %(state)s IN ('fresh', 'unchanged', 'duplicate') THEN NULL ELSE coalesce(%(rejected)s, rejected) END,
     removed_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE removed_generation END,
-    held_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE held_generation END,
+    -- Held until the next refresh says the same: one that says anything else begins anew.
+    held_generation = CASE WHEN %(state)s IN ('gone', 'forbidden', 'duplicate', 'deferred') THEN held_generation END,
     last_fetched_at = CASE WHEN %(answered)s THEN %(now)s ELSE last_fetched_at END,
     failed_refreshes = CASE WHEN %(answered)s THEN 0
                             WHEN %(state)s = 'unreachable' THEN failed_refreshes + 1 ELSE failed_refreshes END,
