@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -162,23 +163,26 @@ class Answer:
         self._framing = framing_of(head)
         self._early = early
         """What came with the head."""
+        self._pieces: deque[bytes] = deque()
+        """Of the body, not given yet."""
         self._pool = pool
         self._connection = connection
         self._seconds = seconds
         self._closed = False
 
     async def read(self) -> bytes:
-        """The next octets of the body; empty at its end. Raises httpcore's errors: a body that ends too early is no
-        body."""
-        framing = self._framing
-        while not framing.ended:
+        """The next piece of the body; empty at its end. Not every call lets the loop have its turn. Raises httpcore's
+        errors: a body that ends too early is no body."""
+        while not self._pieces:
+            if self._framing.ended:
+                return b""
             octets = self._early or await self._connection.stream.read(_READ, self._seconds)
             self._early = b""
-            if not octets:
-                framing.close()
-            elif body := framing.feed(octets):
-                return body
-        return b""
+            if octets:
+                self._pieces.extend(self._framing.feed(octets))
+            else:
+                self._framing.close()
+        return self._pieces.popleft()
 
     async def aclose(self) -> None:
         """Keep the connection, or end it where the body was not read to its end."""

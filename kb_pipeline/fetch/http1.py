@@ -57,8 +57,8 @@ class Framing(Protocol):
     rest: bytes
     """What came behind the end."""
 
-    def feed(self, octets: bytes) -> bytes:
-        """Give what of `octets` is body. Raises httpcore.RemoteProtocolError."""
+    def feed(self, octets: bytes) -> list[bytes]:
+        """Give what of `octets` is body, in the pieces it came in. Raises httpcore.RemoteProtocolError."""
         ...
 
     def close(self) -> None:
@@ -120,13 +120,13 @@ class Counted:
         self.ended = size == 0
         self.rest = b""
 
-    def feed(self, octets: bytes) -> bytes:
+    def feed(self, octets: bytes) -> list[bytes]:
         """See Framing."""
         if len(octets) > self._left:
             octets, self.rest = octets[: self._left], octets[self._left :]
         self._left -= len(octets)
         self.ended = not self._left
-        return octets
+        return [octets]
 
     def close(self) -> None:
         """See Framing."""
@@ -141,9 +141,9 @@ class UntilClose:
         self.ended = False
         self.rest = b""
 
-    def feed(self, octets: bytes) -> bytes:
+    def feed(self, octets: bytes) -> list[bytes]:
         """See Framing."""
-        return octets
+        return [octets]
 
     def close(self) -> None:
         """See Framing."""
@@ -164,7 +164,7 @@ class Chunked:
         self.ended = False
         self.rest = b""
 
-    def feed(self, octets: bytes) -> bytes:
+    def feed(self, octets: bytes) -> list[bytes]:
         """See Framing."""
         octets, at, pieces = self._held + octets, 0, []
         while at < len(octets) and not self._in_trailers:
@@ -180,7 +180,7 @@ class Chunked:
         self._held = octets[at:]
         if self._in_trailers:
             self._read_trailers()
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return pieces
 
     def _size(self, octets: bytes, at: int) -> int | None:
         """Read the line before a chunk; where it ends, or None when it has not come yet."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
+_PIECES_AT_ONCE: Final = 16
 _MOST_PATH: Final = 64 * 1024
 """Characters of a path with its query; servers take a tenth of that."""
 _DRAINED_BYTES: Final = 16 * 1024
@@ -200,10 +201,15 @@ class Walk:
         refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
         limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.get.max_bytes, head)
         body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or refused)
+        pieces = 0
         with translated_errors():
             while not body.full and (piece := await answer.read()):
                 self.wire_bytes += len(piece)
                 body.feed(piece)
+                pieces += 1
+                if pieces % _PIECES_AT_ONCE == 0:
+                    # Chunks of one octet come by the ten thousand in what one read brings: the clock must get its turn.
+                    await asyncio.sleep(0)
         return body
 
 
