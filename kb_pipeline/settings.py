@@ -33,7 +33,9 @@ class Settings(BaseSettings):
     """Every setting, read from variables of the same name with the prefix `KB_`, or from the alias where one is named:
     accounts and proxies are often set for several programs at once."""
 
-    model_config = SettingsConfigDict(env_prefix="KB_", extra="ignore", frozen=True, populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix="KB_", extra="ignore", frozen=True, populate_by_name=True, allow_inf_nan=False
+    )
 
     data_dir: Path = Field(
         default_factory=default_data_dir,
@@ -221,6 +223,14 @@ class Settings(BaseSettings):
             message = f"each wait takes 0 to {LONGEST_DELAY_SECONDS:,} seconds"
             raise ValueError(message)
         return delays
+
+    @field_validator("tiers", mode="after")
+    @classmethod
+    def _each_once(cls, tiers: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(tiers)) < len(tiers):
+            message = "each tier is asked once: name it once"
+            raise ValueError(message)
+        return tiers
 
     @model_validator(mode="after")
     def _readable_proxy_and_sites(self) -> Settings:

@@ -18,6 +18,8 @@ from kb_pipeline.settings import load_settings
         ("KB_RETRY_DELAYS_SECONDS", "30,-1"),
         ("KB_RETRY_DELAYS_SECONDS", "30,inf"),
         ("KB_RETRY_AFTER_REFRESH_MINUTES", "inf"),
+        ("KB_BROWSER_MINUTES", "inf"),
+        ("KB_TIERS", "plain_http,vision,plain_http"),
         ("KB_APP_NAME", "My App"),
         ("KB_EMBEDDING_PRECISION", "double"),
     ],
