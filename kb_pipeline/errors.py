@@ -125,6 +125,8 @@ class FetchError(KbError):
     """Calls of a paid service that were made all the same."""
     requests: int | None = None
     """Requests that were sent before it, where that was counted."""
+    began: bool = False
+    """The site had begun to send the page: what failed is the rest of it."""
 
 
 class GuardRefused(FetchError):

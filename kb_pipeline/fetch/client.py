@@ -204,7 +204,7 @@ class HttpClient:
                 return first
             message = f"{first}; then by the proxy: {error}"
             both = type(first)(message)
-            both.requests = _sent(first) + _sent(error)
+            both.requests, both.began = _sent(first) + _sent(error), first.began or error.began
             raise both from error
         return _better(first, second)
 

@@ -40,8 +40,6 @@ _ANSWERS: Final[dict[type[FetchError], Answer]] = {
     TierUnavailable: Answer.TIER_FAILED,
     LimitReached: Answer.STEPPED_ASIDE,
 }
-_IN_THE_MIDDLE: Final = "in the middle of the page"
-"""Of a connection that broke behind the head of its answer: in the words of those who raise it."""
 _NOTHING_WAS_SENT: Final = (HostOnHold, GuardRefused, LimitReached)
 
 
@@ -56,6 +54,6 @@ def failed(tier: str, error: FetchError, seconds: float, *, calls: int = 0) -> T
 
 
 def _answer_of(error: FetchError) -> Answer:
-    if isinstance(error, ConnectionBroken) and _IN_THE_MIDDLE in str(error):
+    if error.began and isinstance(error, ConnectionBroken | TimedOut):
         return Answer.BROKE_OFF
     return next(answer for kind, answer in _ANSWERS.items() if isinstance(error, kind))

@@ -63,7 +63,7 @@ RULES: Final[dict[Answer, Rule]] = {
     Answer.SERVER_ERROR: Rule(_UNREACHABLE, "The site has a problem of its own ({why})", retry=True),
     Answer.TIMED_OUT: Rule(_UNREACHABLE, "The site took too long to answer ({why})", retry=True),
     Answer.BROKEN: Rule(_UNREACHABLE, "The connection to the site broke ({why})", retry=True),
-    Answer.BROKE_OFF: Rule(_UNREACHABLE, "The connection to the site broke ({why})", retry=True),
+    Answer.BROKE_OFF: Rule(_UNREACHABLE, "The page did not come to its end ({why})", retry=True),
     Answer.UNDECODABLE: Rule(_UNREACHABLE, "The page arrived damaged ({why})", retry=True),
     Answer.EMPTY: Rule(_UNREACHABLE, "The page came back empty", retry=True),
     Answer.PASSED_OVER: Rule(Outcome.THIN, "No text could be read from the file ({why})"),

@@ -91,13 +91,16 @@ class Walk:
     wire_bytes: int = 0
     sent: int = 0
     """Requests, as the access logs of the hosts have them."""
+    began: bool = False
+    """Whether the last hop has begun to send a page."""
 
     async def run(self) -> Response:
-        """Follow the chain to its end. Raises FetchError, which says how many requests were sent."""
+        """Follow the chain to its end. Raises FetchError, which says how many requests were sent, and whether the page had
+        begun to come."""
         try:
             return await self._follow()
         except FetchError as error:
-            error.requests = self.sent
+            error.requests, error.began = self.sent, self.began
             raise
 
     async def _follow(self) -> Response:
@@ -144,7 +147,7 @@ class Walk:
                 self.elapsed += time.monotonic() - started
 
     async def _exchange(self, url: str, turn: Turn) -> Response:
-        started = time.monotonic()
+        started, self.began = time.monotonic(), False
         answer = await self._answer(self._request(url), turn)
         try:
             turn.answered(answer.status, answer.headers, time.monotonic() - started)
@@ -198,6 +201,7 @@ class Walk:
     async def _body(self, head: Head, answer: Answer) -> Body:
         if head.status in REDIRECTS and "location" in head.headers:
             return await _drain(answer)
+        self.began = True
         refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
         limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.get.max_bytes, head)
         body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or refused)

@@ -16,7 +16,7 @@ from kb_pipeline.fetch.tiers.plain_http import PlainHttp
 from kb_pipeline.model import Outcome
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.sites.proxies import HttpProxy
-from kb_pipeline_tests.sites.replies import Raw, Reply, encoded, page, prose, redirect
+from kb_pipeline_tests.sites.replies import Raw, Reply, Reset, Stall, WrongLength, encoded, page, prose, redirect
 from kb_pipeline_tests.sites.server import LoopbackSite
 
 GOOD = page("Pumps", prose("pumps"))
@@ -43,6 +43,21 @@ def test_a_page_is_asked_for_once_as_a_browser_would():
         assert names(site) == ["Mozilla/5.0"]
         assert {"accept", "accept-language", "accept-encoding"} <= site.requests[0].headers.keys()
     assert result.best.answer is Answer.DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (WrongLength(b"<p>half", 900), Answer.BROKE_OFF),
+        (Reset(b"<p>half"), Answer.BROKE_OFF),
+        (Stall(after_headers=True), Answer.BROKE_OFF),
+        (Reset(), Answer.BROKEN),
+        (Stall(), Answer.TIMED_OUT),
+    ],
+)
+def test_a_page_that_stops_in_its_middle_is_told_from_one_that_never_began(reply, answer):
+    with LoopbackSite({"/": redirect("/page"), "/page": reply}) as site:
+        assert ask(site, page_timeout_seconds=2, read_timeout_seconds=0.5).best.answer is answer
 
 
 @pytest.mark.parametrize("status", [403, 429])

@@ -162,11 +162,10 @@ class Visit:
             async with asyncio.timeout(max(_LAST_BYTES_SECONDS, self.patience.left)):
                 await self.navigation.document_ended.wait()
         if not self.navigation.document_ended.is_set():
-            message = "the page did not come to its end in time"
-            raise TimedOut(message)
+            raise _begun(TimedOut("the site stopped sending"))
         if self.navigation.document_broke:
             message = f"the connection to the site broke in the middle of the page ({self.navigation.document_broke})"
-            raise ConnectionBroken(message)
+            raise _begun(ConnectionBroken(message))
 
     def degraded(self) -> str:
         """What could not be had, in words."""
@@ -176,3 +175,8 @@ class Visit:
         if self.traffic.exhausted:
             lacking.append(f"loading was stopped: {self.traffic.exhausted}")
         return "; ".join(lacking)
+
+
+def _begun(error: FetchError) -> FetchError:
+    error.began = True
+    return error

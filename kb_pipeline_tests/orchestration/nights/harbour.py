@@ -82,7 +82,8 @@ NIGHTS = (
     Night("404 for everything", "404", always(NOT_FOUND)),
     Night("404 for pages", "gone", for_pages(NOT_FOUND)),
     Night("no robots.txt", "robots.txt", pages={"/robots.txt": Reply("", status=500)}),
-    Night("a page that breaks off", "connection to the site broke", for_pages(WrongLength(HALF, len(HALF) * 2))),
+    Night("a page whose connection is reset within it", "did not come to its end", for_pages(Reset(HALF))),
+    Night("a page that breaks off", "did not come to its end", for_pages(WrongLength(HALF, len(HALF) * 2))),
 )
 """Of any site. The last ones are what the table of refreshes still shows."""
 
