@@ -91,6 +91,11 @@ class HttpClient:
         requests go by it."""
         return self._first.backend
 
+    @property
+    def second_backend(self) -> PinnedBackend | None:
+        """The way by the proxy, where it is taken only after trouble on the direct one."""
+        return None if self._by_proxy is None or self._by_proxy is self._first else self._by_proxy.backend
+
     def _transport(self, dialler: ProxyDialler | None = None) -> GuardedTransport:
         return GuardedTransport(self.guard, ssl_context=self._ssl_context, connections=MOST_IN_FLIGHT, dialler=dialler)
 
@@ -206,7 +211,7 @@ class HttpClient:
             both = type(first)(message)
             both.requests, both.began = _sent(first) + _sent(error), first.began or error.began
             raise both from error
-        return _better(first, second)
+        return _better(first, replace(second, by_proxy=True))
 
     @property
     def _proxy_shown(self) -> str:

@@ -52,6 +52,8 @@ class Response:
     """Every header line in order, lower-case names: for headers that may not be joined."""
     requests: int = 1
     """That were made for it: each hop, and those that the proxy made up for."""
+    by_proxy: bool = False
+    """It came by the operator's proxy after the direct way had failed."""
 
     @property
     def content_type(self) -> str:

@@ -95,8 +95,8 @@ class Walk:
     """Whether the last hop has begun to send a page."""
 
     async def run(self) -> Response:
-        """Follow the chain to its end. Raises FetchError, which says how many requests were sent, and whether the page had
-        begun to come."""
+        """Follow the chain to its end. Raises FetchError, which says how many requests were sent, and whether the page
+        had begun to come."""
         try:
             return await self._follow()
         except FetchError as error:

@@ -304,7 +304,14 @@ def test_a_page_without_fallbacks_is_not_asked_for_twice(trouble):
 def test_when_both_ways_are_refused_the_sites_own_answer_stands():
     with HttpProxy() as proxy, LoopbackSite({"/": [Reply("no", status=403), Reply("busy", status=503)]}) as site:
         response = get(site.url("/"), proxy.url(), "fallback")
-    assert (response.status, response.requests) == (403, 2)
+    assert (response.status, response.requests, response.by_proxy) == (403, 2, False)
+
+
+def test_what_the_proxy_brought_after_trouble_says_so():
+    for trouble in (Reply("no", status=403), Reset()):
+        with HttpProxy() as proxy, LoopbackSite({"/": [trouble, Reply("<p>shown")]}) as site:
+            response = get(site.url("/"), proxy.url(), "fallback")
+        assert (response.status, response.by_proxy) == (200, True)
 
 
 def test_when_both_ways_fail_the_error_is_the_sites_and_says_what_the_proxy_did():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kb_pipeline.fetch.answers import PageRequest
     from kb_pipeline.fetch.chromium.page_job import Read, Surroundings
     from kb_pipeline.fetch.chromium.pool import BrowserPool
+    from kb_pipeline.fetch.guard import PinnedBackend
     from kb_pipeline.fetch.rendering import Rendered
     from kb_pipeline.fetch.tiers import Workshop
 
@@ -43,12 +44,10 @@ class ChromiumRenderer:
         self._settings = settings
         self._on_redirect = workshop.on_redirect
         self._turns = workshop.turns
-        self._proxy = GuardProxy(
-            self._guard,
-            workshop.client.backend,
-            connect_seconds=settings.connect_timeout_seconds,
-            idle_seconds=settings.read_timeout_seconds,
-        )
+        self._proxy = _guard_proxy(workshop, workshop.client.backend)
+        second = workshop.client.second_backend
+        self._second = None if second is None else _guard_proxy(workshop, second)
+        """The way by the operator's proxy, where that is taken only after trouble on the direct one."""
         self._pool: BrowserPool | None = None
         self._opening = asyncio.Lock()
 
@@ -71,6 +70,8 @@ class ChromiumRenderer:
         if self._pool is not None:
             await self._pool.aclose()
         await self._proxy.aclose()
+        if self._second is not None:
+            await self._second.aclose()
 
     async def _render(self, request: PageRequest, read: Read) -> Rendered:
         from kb_pipeline.fetch.chromium.alarms import BrowserLost  # noqa: PLC0415 - as above
@@ -96,6 +97,8 @@ class ChromiumRenderer:
                 from kb_pipeline.fetch.chromium.pool import BrowserPool  # noqa: PLC0415 - as above
 
                 await self._proxy.start()
+                if self._second is not None:
+                    await self._second.start()
                 self._pool = BrowserPool(self._settings, chromium, self._proxy.address)
             return self._pool
 
@@ -121,7 +124,13 @@ class ChromiumRenderer:
     def _surroundings(self, request: PageRequest, seconds: float) -> Surroundings:
         from kb_pipeline.fetch.chromium.page_job import Surroundings  # noqa: PLC0415 - as above
 
-        return Surroundings(self._proxy, self._guard, self._settings, partial(self._check_hop, request), seconds)
+        check_hop = partial(self._check_hop, request)
+        return Surroundings(self._way_of(request), self._guard, self._settings, check_hop, seconds)
+
+    def _way_of(self, request: PageRequest) -> GuardProxy:
+        """As the first answer came; by the operator's proxy where none came at all."""
+        had_trouble = bool(request.before) if request.answered is None else request.answered.by_proxy
+        return self._second if self._second is not None and had_trouble else self._proxy
 
     async def _check_hop(self, request: PageRequest, source: str, target: str) -> None:
         """Raise FetchError unless the page may lead there."""
@@ -129,3 +138,13 @@ class ChromiumRenderer:
         refuse_known_redirect(request, target)
         if self._on_redirect is not None and without_fragment(source) != target:
             await self._on_redirect(source, target)
+
+
+def _guard_proxy(workshop: Workshop, backend: PinnedBackend) -> GuardProxy:
+    settings = workshop.settings
+    return GuardProxy(
+        workshop.client.guard,
+        backend,
+        connect_seconds=settings.connect_timeout_seconds,
+        idle_seconds=settings.read_timeout_seconds,
+    )

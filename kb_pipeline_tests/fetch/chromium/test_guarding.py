@@ -21,7 +21,8 @@ from kb_pipeline.errors import (
     TimedOut,
     TooManyRedirects,
 )
-from kb_pipeline.fetch.answers import Answer
+from kb_pipeline.fetch.answers import Answer, PageRequest
+from kb_pipeline.fetch.client import Response
 from kb_pipeline.fetch.hops import HopRefused
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.fetch.chromium.rendering_desk import desk
@@ -283,6 +284,30 @@ def test_browsers_go_by_the_operators_proxy_and_the_guard_stands_before_it(site,
     assert b"by proxy" in rendered.body
     assert asked == {f"127.0.0.1:{site.port}"}
     assert inside.connections_accepted == 0
+
+
+@pytest.mark.parametrize(
+    ("came_by", "before", "by_proxy"),
+    [
+        (None, (), False),
+        ("directly", (Answer.JS_SHELL,), False),
+        ("proxy", (Answer.JS_SHELL,), True),
+        (None, (Answer.BROKEN,), True),
+    ],
+)
+def test_after_trouble_on_the_direct_way_a_browser_goes_the_way_that_the_page_came(site, came_by, before, by_proxy):
+    site.pages["/"] = "<p>shown"
+    url = site.url("/")
+    answered = Response(url, url, 200, {}, b"<p>shell", by_proxy=came_by == "proxy") if came_by else None
+    request = PageRequest(url, answered=answered, before=before)
+    with (
+        HttpProxy() as proxy,
+        desk(
+            {"site.test": "127.0.0.1"}, allow_private=("127.0.0.1",), proxy=proxy.url(), proxy_mode="fallback"
+        ) as renders,
+    ):
+        assert b"shown" in renders.run(renders.renderer.content(request)).body
+        assert bool(proxy.asked) is by_proxy
 
 
 def test_pages_share_no_cookies(site, renders):
