@@ -128,7 +128,10 @@ class Settings(BaseSettings):
     browser_pages: int = Field(default=50, ge=1, description="Pages after which a browser is replaced.")
     browser_minutes: float = Field(default=15.0, gt=0, description="Age at which a browser is replaced.")
     browser_max_mb: int = Field(
-        default=1500, ge=200, description="Memory of a browser and its children, in MB, at which it is replaced."
+        default=1500,
+        ge=200,
+        description="Memory of a browser and its children, in MB, at which it is replaced; none of its processes may"
+        " allocate more (a gigabyte at least).",
     )
     render_timeout_seconds: float = Field(
         default=45.0, gt=0, le=600, description="Wall-clock limit for rendering one page and reading it."

@@ -7,8 +7,10 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from kb_pipeline.errors import TierUnavailable, TimedOut
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from kb_pipeline.errors import FetchError
 
@@ -22,14 +24,32 @@ class JobClock:
         self.left = seconds
 
     @contextlib.asynccontextmanager
-    async def runs(self, error: type[FetchError], what: str) -> AsyncIterator[None]:
-        """Do a part of the job. Raises `error`, with `what` was not done, when the time is up."""
+    async def starts_browser(self) -> AsyncIterator[None]:
+        """Have a browser started. Raises TierUnavailable when the time is up."""
+        async with self._runs(lambda: TierUnavailable(f"no browser was up within {self._seconds:g} s")):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def renders(self) -> AsyncIterator[None]:
+        """Have the page rendered and read. Raises TimedOut when the time is up; TierUnavailable when most of it was
+        gone before the page was opened, which says nothing about the site."""
+        left = self.left
+
+        def too_late() -> FetchError:
+            if left < self._seconds / 2:
+                return TierUnavailable(f"browsers took all but {left:.1f} s of the page's {self._seconds:g} s")
+            return TimedOut(f"the page could not be rendered and read within {self._seconds:g} s")
+
+        async with self._runs(too_late):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def _runs(self, too_late: Callable[[], FetchError]) -> AsyncIterator[None]:
         began = time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, self.left)):
                 yield
         except TimeoutError as up:
-            message = f"{what} within {self._seconds:g} s"
-            raise error(message) from up
+            raise too_late() from up
         finally:
             self.left -= time.monotonic() - began

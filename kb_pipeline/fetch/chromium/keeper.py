@@ -76,7 +76,9 @@ def _adopt_orphans() -> bool:
 
 def _bind(most_mb: int) -> None:
     """To what we are: it ends with its parent; and to a limit of memory, which its children inherit."""
-    resource.setrlimit(resource.RLIMIT_DATA, (most_mb * 2**20, most_mb * 2**20))
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most = most_mb * 2**20 if hard == resource.RLIM_INFINITY else min(most_mb * 2**20, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from kb_pipeline.core.urls import without_fragment
-from kb_pipeline.errors import TierUnavailable, TimedOut
+from kb_pipeline.errors import TierUnavailable
+from kb_pipeline.fetch.answers import NOT_ASKED
 from kb_pipeline.fetch.chromium.finding import chromium_path, why_unavailable
 from kb_pipeline.fetch.chromium.guard_proxy import GuardProxy
 from kb_pipeline.fetch.chromium.job_clock import JobClock
@@ -115,9 +116,9 @@ class ChromiumRenderer:
                         browser_of_place = await borrowed.enter_async_context(pool.place())
                         break
                 await turn_taken.aclose()
-            async with clock.runs(TierUnavailable, "no browser was up"):
+            async with clock.starts_browser():
                 browser = await browser_of_place()
-            async with clock.runs(TimedOut, "the page could not be rendered and read"):
+            async with clock.renders():
                 turning = Turning(turn, turn_taken.aclose)
                 return await render_page(browser, request, read, self._surroundings(request, clock.left), turning)
 
@@ -129,7 +130,8 @@ class ChromiumRenderer:
 
     def _way_of(self, request: PageRequest) -> GuardProxy:
         """As the first answer came; by the operator's proxy where none came at all."""
-        had_trouble = bool(request.before) if request.answered is None else request.answered.by_proxy
+        answered = request.answered
+        had_trouble = not NOT_ASKED.issuperset(request.before) if answered is None else answered.by_proxy
         return self._second if self._second is not None and had_trouble else self._proxy
 
     async def _check_hop(self, request: PageRequest, source: str, target: str) -> None:
