@@ -7,7 +7,7 @@ import pytest
 
 from kb_pipeline.model import Outcome, PageStatus
 from kb_pipeline.stages.discover import discover
-from kb_pipeline_tests.sites.replies import Reply, Reset, WrongLength, page, prose, redirect, text
+from kb_pipeline_tests.sites.replies import Reply, Reset, Stall, WrongLength, page, prose, redirect, text
 from kb_pipeline_tests.sites.server import LoopbackSite
 from kb_pipeline_tests.stages.harbour import Harbour, Row, walled
 from kb_pipeline_tests.stages.whole_site import SITE
@@ -70,6 +70,8 @@ ROWS = [
     Row("reset", Reset(), Outcome.UNREACHABLE, "connection to the site broke", True),
     Row("cut", WrongLength(b"<p>half", 900), Outcome.UNREACHABLE, "did not come to its end", True),
     Row("torn", Reset(b"<p>half"), Outcome.UNREACHABLE, "did not come to its end", True),
+    Row("stalls", Stall(), Outcome.UNREACHABLE, "took too long to answer", True),
+    Row("falls-silent", Stall(after_headers=True), Outcome.UNREACHABLE, "did not come to its end", True),
     Row("empty", Reply(b""), Outcome.UNREACHABLE, "came back empty", True),
     Row("loop", redirect("/loop"), Outcome.UNREACHABLE, "redirects without end", True),
     Row("private", redirect("http://10.0.0.1/"), Outcome.UNREACHABLE, "", True),
@@ -86,7 +88,7 @@ def served():
 
 @pytest.fixture
 def hurried(settings):
-    return settings.model_copy(update={"retry_delays_seconds": (0.0,)})
+    return settings.model_copy(update={"retry_delays_seconds": (0.0,), "read_timeout_seconds": 3.0})
 
 
 def test_each_row_of_the_table_of_outcomes_from_the_wire_to_the_live_index(stores, hurried, served):

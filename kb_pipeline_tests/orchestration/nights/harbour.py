@@ -54,6 +54,10 @@ class Night:
     """Whether the site's name leads anywhere."""
     is_trusted: bool = True
     """Whether anybody vouches for its certificate."""
+    for_browsers: bool = True
+    """Whether a browser is opened on it, and has to do with another thing than on other nights."""
+    says_gone: bool = False
+    """Whether pages would be removed if it was believed at once."""
     service: Mapping[str, Behaviour] = field(default_factory=dict)
     """What Cloudflare answers tonight, by endpoint."""
 
@@ -68,19 +72,21 @@ def for_pages(behaviour):
 
 
 NIGHTS = (
-    Night("429", "429", always(Reply("slow down", status=429))),
-    Night("503", "503", always(Reply("later", status=503))),
-    Night("429 for pages", "slow down", for_pages(Reply("slow down", status=429))),
+    Night("429", "429", always(Reply("slow down", status=429)), for_browsers=False),
+    Night("503", "503", always(Reply("later", status=503)), for_browsers=False),
+    Night("429 for pages", "slow down", for_pages(Reply("slow down", status=429)), for_browsers=False),
     Night("resets", "connection to the site broke", for_pages(Reset())),
     Night("a challenge", "not a robot", for_pages(CHALLENGE)),
     Night("a login wall", "asks for a login", for_pages(LOGIN)),
-    Night("a broken certificate", "certificate", is_trusted=False),
+    Night("a broken certificate", "certificate", is_trusted=False, for_browsers=False),
     Night("no name", "Name or service not known", is_known=False),
     Night("an empty page", "came back empty", for_pages(Reply(b""))),
-    Night("nothing but empty answers", "came back empty|only 1 pages were found", always(Reply(b""))),
-    Night("a parked domain", "parked", always(PARKED)),
-    Night("404 for everything", "404", always(NOT_FOUND)),
-    Night("404 for pages", "gone", for_pages(NOT_FOUND)),
+    Night(
+        "nothing but empty answers", "came back empty|only 1 pages were found", always(Reply(b"")), for_browsers=False
+    ),
+    Night("a parked domain", "parked", always(PARKED), for_browsers=False),
+    Night("404 for everything", "404", always(NOT_FOUND), for_browsers=False, says_gone=True),
+    Night("404 for pages", "gone", for_pages(NOT_FOUND), says_gone=True),
     Night("no robots.txt", "robots.txt", pages={"/robots.txt": Reply("", status=500)}),
     Night("a page whose connection is reset within it", "did not come to its end", for_pages(Reset(HALF))),
     Night("a page that breaks off", "did not come to its end", for_pages(WrongLength(HALF, len(HALF) * 2))),

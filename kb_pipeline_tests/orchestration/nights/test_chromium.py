@@ -30,16 +30,6 @@ MISSING = installed(Settings(tiers=())).why_not("vision")
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 TIERS = ("plain_http", "browser_content", "vision")
-LEFT_OUT = {
-    "429",
-    "503",
-    "429 for pages",
-    "a broken certificate",
-    "nothing but empty answers",
-    "a parked domain",
-    "404 for everything",
-}
-"""Nights on which no browser is opened, or that are to it what another one is. Twelve are left."""
 OUT_OF_ORDER = "a browser out of order"
 
 
@@ -87,7 +77,7 @@ def test_bad_nights_leave_what_chromium_rendered_as_it_was(run, stores, settings
         before = harbour.live()
         assert tuple(harbour.told(path).page.tier for path in ("/", "/app", "/chart")) == TIERS
         untold = []
-        for night in (*(night for night in NIGHTS if night.what not in LEFT_OUT), *OWN_NIGHTS):
+        for night in (*(night for night in NIGHTS if night.for_browsers), *OWN_NIGHTS):
             browser.works(well=night.what != OUT_OF_ORDER)
             refresh = harbour.spend(night)
             assert harbour.live() == before, night.what
