@@ -11,11 +11,13 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import httpcore
 
-from kb_pipeline.fetch.http1 import framing_of, read_head
+from kb_pipeline.fetch.http1 import end_in_head, framing_of, read_head
+from kb_pipeline.fetch.streams import AsyncioStream
 
 if TYPE_CHECKING:
     import ssl
@@ -54,7 +56,8 @@ class Request:
 
 class Connections:
     """Sends requests, each in a slot, of which there are `most`. At most `most_resting` connections rest, each for at
-    most `keepalive_seconds`."""
+    most `keepalive_seconds`, and none beyond the first word of the site: a long-lived service asks most origins once.
+    `network_backend` gives AsyncioStreams."""
 
     def __init__(
         self,
@@ -74,6 +77,8 @@ class Connections:
         """The one that rested last is last."""
         self._by_origin: dict[Origin, list[_Connection]] = {}
         """The same ones."""
+        self._sweep: asyncio.TimerHandle | None = None
+        """Ends those that have rested long enough; there is none while none rests."""
 
     def slot(self) -> AbstractAsyncContextManager[None]:
         """What a request is made in, until its answer is closed. Waiting for one has no time limit: the queue is
@@ -86,7 +91,7 @@ class Connections:
         A connection that the site closed while it rested says nothing about the page: RFC 9112 §9.3.1 has the request
         sent again, once, on a new one.
         """
-        resting = await self._rested(request.origin)
+        resting = self._rested(request.origin)
         if resting is not None:
             try:
                 return await self._exchange(resting, request)
@@ -99,21 +104,42 @@ class Connections:
     async def aclose(self) -> None:
         """End every connection that rests."""
         for connection in list(self._resting):
-            self._take(connection)
-            await connection.stream.aclose()
+            self._end(connection)
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
 
-    async def finished(self, connection: _Connection, *, reusable: bool) -> None:
+    def finished(self, connection: _Connection, *, reusable: bool) -> None:
         """An answer was closed: keep its connection when it can take another request."""
         if not reusable or connection.stream.get_extra_info("is_readable"):
-            await connection.stream.aclose()
+            connection.stream.abort()
             return
         connection.rested_at = time.monotonic()
         self._resting[connection] = None
         self._by_origin.setdefault(connection.origin, []).append(connection)
+        connection.stream.watch(partial(self._end, connection))
         if len(self._resting) > self._most_resting:
-            oldest = next(iter(self._resting))
-            self._take(oldest)
-            await oldest.stream.aclose()
+            self._end(next(iter(self._resting)))
+        if self._sweep is None:
+            self._sweep_in(self._keepalive_seconds)
+
+    def _sweep_in(self, seconds: float) -> None:
+        self._sweep = asyncio.get_running_loop().call_later(seconds, self._end_expired)
+
+    def _end_expired(self) -> None:
+        self._sweep = None
+        now = time.monotonic()
+        while (oldest := next(iter(self._resting), None)) is not None:
+            left = oldest.rested_at + self._keepalive_seconds - now
+            if left > 0:
+                self._sweep_in(left)
+                return
+            self._end(oldest)
+
+    def _end(self, connection: _Connection) -> None:
+        """One that rests."""
+        self._take(connection)
+        connection.stream.abort()
 
     async def _open(self, request: Request) -> _Connection:
         scheme, host, port = request.origin
@@ -121,20 +147,21 @@ class Connections:
         if scheme == "https":
             # Closes the stream itself when TLS cannot be agreed.
             stream = await stream.start_tls(self._ssl_context, host, request.connect_seconds)
+        assert isinstance(stream, AsyncioStream)
         return _Connection(request.origin, stream)
 
-    async def _rested(self, origin: Origin) -> _Connection | None:
+    def _rested(self, origin: Origin) -> _Connection | None:
         while known := self._by_origin.get(origin):
             connection = known[-1]
             self._take(connection)
-            is_fresh = time.monotonic() - connection.rested_at < self._keepalive_seconds
-            if is_fresh and not connection.stream.get_extra_info("is_readable"):
+            if time.monotonic() - connection.rested_at < self._keepalive_seconds:
                 return connection
-            await connection.stream.aclose()
+            connection.stream.abort()  # The loop was busy when it was to be swept.
         return None
 
     def _take(self, connection: _Connection) -> None:
         """Out of those that rest."""
+        connection.stream.watch(None)
         del self._resting[connection]
         same = self._by_origin[connection.origin]
         same.remove(connection)
@@ -146,7 +173,7 @@ class Connections:
             head, early = await connection.ask(request)
             return Answer(self, connection, head, early, request.read_seconds)
         except BaseException:
-            await connection.stream.aclose()
+            connection.stream.abort()
             raise
 
 
@@ -184,6 +211,14 @@ class Answer:
                 self._framing.close()
         return self._pieces.popleft()
 
+    async def drain(self, most: int) -> None:
+        """Read the rest of the body, up to `most` octets or a piece more, where the connection can take another request
+        by that. Raises httpcore's errors."""
+        if not self._keeps_alive or self._framing.left > most:
+            return
+        while most > 0 and (piece := await self.read()):
+            most -= len(piece)
+
     async def aclose(self) -> None:
         """Keep the connection, or end it where the body was not read to its end."""
         if self._closed:
@@ -192,11 +227,11 @@ class Answer:
         # Octets behind an answer would be read as the next one, and be the wrong page's.
         said_more = self._early or self._framing.rest
         reusable = self._keeps_alive and self._framing.ended and not said_more
-        await self._pool.finished(self._connection, reusable=reusable)
+        self._pool.finished(self._connection, reusable=reusable)
 
 
 class _Connection:
-    def __init__(self, origin: Origin, stream: httpcore.AsyncNetworkStream) -> None:
+    def __init__(self, origin: Origin, stream: AsyncioStream) -> None:
         self.origin = origin
         self.stream = stream
         self.rested_at = 0.0
@@ -214,8 +249,7 @@ class _Connection:
         while True:
             piece = await self.stream.read(_READ, request.read_seconds)
             if not piece:
-                message = "disconnected without an answer"
-                raise httpcore.RemoteProtocolError(message)
+                end_in_head(octets)
             self.has_answered = True
             octets += piece
             while (found := read_head(octets, start, searched)) is not None:

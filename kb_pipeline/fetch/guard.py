@@ -160,7 +160,7 @@ class Guard:
 
 
 class PinnedBackend(httpcore.AsyncNetworkBackend):
-    """Dials only addresses that the guard has just checked. httpcore keeps the name for SNI and Host."""
+    """Dials only addresses that the guard has just checked. Who asks keeps the name, for SNI and Host."""
 
     def __init__(self, guard: Guard, dialler: httpcore.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
@@ -200,10 +200,6 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         """Never: no site is a file."""
         message = f"{path} is not an address of the web"
         raise GuardRefused(message)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait between httpcore's own attempts."""
-        await self._dialler.sleep(seconds)
 
 
 def _parse(url: str) -> ada_url.URL:

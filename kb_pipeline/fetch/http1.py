@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MOST_HEAD_BYTES: Final = 128 * 1024
-"""Of a head, of a chunk's size with its extensions, and of trailers."""
+"""Of a head, and of trailers."""
+MOST_SIZE_LINE: Final = 4 * 1024
+"""Octets of a chunk's size with its extensions, for which nobody has found a use."""
 _MOST_LINES: Final = 256
 """Of a head."""
 _MOST_DIGITS: Final = 20
@@ -30,11 +32,15 @@ _FIELD_LINE: Final = rf"{_NAME}:[^\x00\r\n\f\v]*+\r?\n"
 _FIELD_LINES: Final = re.compile(rf"(?:{_FIELD_LINE})*+")
 _FOLD: Final = re.compile(r"\r?\n[ \t]+")
 """An end of line that is none (RFC 9112 §5.2)."""
+_HTTP: Final = b"HTTP/"
 _STATUS_LINE: Final = re.compile(rb"HTTP/([0-9]\.[0-9]) ([1-9][0-9]{2})(?: [^\x00\r\n\f\v]*+)?\r?\n")
 _END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
-_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[^\r\n]*+|[ \t]*+)\r\n")
+_NO_TRAILERS: Final = re.compile(rb"\r?\n")
+_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,20})[ \t]*+(?:;[^\r\n]*+)?\r\n")
+"""Blanks before an extension are read (RFC 9112 §7.1.1, BWS); h11 reads none."""
 _TARGET: Final = re.compile(r"[\x21-\x7e]+")
 _WITHOUT_BODY: Final = frozenset({204, 304})
+_NO_CONTENT: Final = 204
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,8 @@ class Framing(Protocol):
     """Where a body ends (RFC 9112 §6.3)."""
 
     ended: bool
+    left: int
+    """Octets of the body that are still to come, as far as that is known."""
     rest: bytes
     """What came behind the end."""
 
@@ -74,7 +82,10 @@ def request_head(target: str, headers: Iterable[tuple[str, str]]) -> bytes:
     # The pattern takes a value with a line feed in it for two lines.
     if not (_TARGET.fullmatch(target) and _FIELD_LINES.fullmatch(block)) or block.count("\n") != len(lines):
         raise httpcore.LocalProtocolError
-    return f"GET {target} HTTP/1.1\r\n{block}\r\n".encode("latin-1", "replace")
+    try:
+        return f"GET {target} HTTP/1.1\r\n{block}\r\n".encode("latin-1")
+    except UnicodeEncodeError:
+        raise httpcore.LocalProtocolError from None  # The error holds the whole head, and secrets with it.
 
 
 def read_head(octets: bytes, start: int, searched: int) -> tuple[ReceivedHead, int] | None:
@@ -94,9 +105,25 @@ def read_head(octets: bytes, start: int, searched: int) -> tuple[ReceivedHead, i
     headers: dict[str, str] = {}
     for name, value in lines:
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    version, status = first.groups()
+    version, status = first[1], int(first[2])
     keeps_alive = version >= b"1.1" and "close" not in _listed(headers.get("connection", ""))
-    return ReceivedHead(int(status), headers, lines, keeps_alive), end
+    return ReceivedHead(status, headers, lines, keeps_alive and _is_surely_framed(status, headers)), end
+
+
+def end_in_head(octets: bytes) -> NoReturn:
+    """Tell what a stream that has ended before a whole head has said, as an httpcore.RemoteProtocolError."""
+    if not octets:
+        _fail("disconnected without an answer")
+    if _HTTP.startswith(octets[: len(_HTTP)]):
+        _fail("disconnected in the head of the answer")
+    _fail("illegal status line", octets)
+
+
+def _is_surely_framed(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether every reader finds the end of the body in the same place. With both headers, somebody on the way may have
+    gone by the other one (RFC 9112 §6.3), and a 204 has neither: what follows may be anybody's."""
+    coded, counted = "transfer-encoding" in headers, "content-length" in headers
+    return not (coded or counted) if status == _NO_CONTENT else not (coded and counted)
 
 
 def framing_of(head: ReceivedHead) -> Framing:
@@ -116,16 +143,16 @@ class Counted:
     """A body of a Content-Length."""
 
     def __init__(self, size: int) -> None:
-        self._left = size
+        self.left = size
         self.ended = size == 0
         self.rest = b""
 
     def feed(self, octets: bytes) -> list[bytes]:
         """See Framing."""
-        if len(octets) > self._left:
-            octets, self.rest = octets[: self._left], octets[self._left :]
-        self._left -= len(octets)
-        self.ended = not self._left
+        if len(octets) > self.left:
+            octets, self.rest = octets[: self.left], octets[self.left :]
+        self.left -= len(octets)
+        self.ended = not self.left
         return [octets]
 
     def close(self) -> None:
@@ -139,6 +166,7 @@ class UntilClose:
 
     def __init__(self) -> None:
         self.ended = False
+        self.left = 0
         self.rest = b""
 
     def feed(self, octets: bytes) -> list[bytes]:
@@ -151,35 +179,40 @@ class UntilClose:
 
 
 class Chunked:
-    """A body in chunks (RFC 9112 §7.1). Extensions and trailers are read past."""
+    """A body in chunks (RFC 9112 §7.1). Extensions and trailers are read past, and none of them is looked at twice,
+    however it is cut: octet by octet, that would take the square of its length."""
 
     def __init__(self) -> None:
         self._held = b""
-        """The beginning of something that is no body: a size, an end of line, trailers."""
-        self._left = 0
-        """Octets of the chunk at hand."""
+        """The beginning of a size line, with what stands before it."""
+        self._searched = 0
+        """Octets of it that no end of a line begins in."""
         self._between = b""
         """What stands between the chunk before and the next size."""
-        self._in_trailers = False
+        self._trailers: bytearray | None = None
+        """None before the last chunk."""
+        self.left = 0
+        """Octets of the chunk at hand."""
         self.ended = False
         self.rest = b""
 
     def feed(self, octets: bytes) -> list[bytes]:
         """See Framing."""
         octets, at, pieces = self._held + octets, 0, []
-        while at < len(octets) and not self._in_trailers:
-            if self._left:
-                pieces.append(octets[at : at + self._left])
+        self._held = b""
+        while at < len(octets) and self._trailers is None:
+            if self.left:
+                pieces.append(octets[at : at + self.left])
                 at += len(pieces[-1])
-                self._left -= len(pieces[-1])
+                self.left -= len(pieces[-1])
                 continue
             after = self._size(octets, at)
             if after is None:
-                break
-            at = after
-        self._held = octets[at:]
-        if self._in_trailers:
-            self._read_trailers()
+                self._held, self._searched = octets[at:], len(octets) - at - 1
+                return pieces
+            at, self._searched = after, 0
+        if self._trailers is not None:
+            self._read_trailers(self._trailers, octets[at:])
         return pieces
 
     def _size(self, octets: bytes, at: int) -> int | None:
@@ -187,29 +220,28 @@ class Chunked:
         begin = at + len(self._between)
         if not self._between.startswith(octets[at:begin]):
             _fail("illegal end of a chunk", octets[at:begin])
-        line = _CHUNK_SIZE.match(octets, begin)
-        if line is None:
-            self._check_unfinished(octets, begin)
+        end = octets.find(b"\r\n", max(begin, self._searched), begin + MOST_SIZE_LINE)
+        if end < 0:
+            if len(octets) - begin >= MOST_SIZE_LINE:
+                _fail("the size of a chunk is too long")
             return None
-        self._left, self._between = int(line[1], 16), b"\r\n"
-        self._in_trailers = not self._left
+        line = _CHUNK_SIZE.fullmatch(octets, begin, end + 2)
+        if line is None:
+            _fail("illegal size of a chunk", octets[begin:])
+        self.left, self._between = int(line[1], 16), b"\r\n"
+        if not self.left:
+            self._trailers = bytearray()
         return line.end()
 
-    def _check_unfinished(self, octets: bytes, begin: int) -> None:
-        if octets.find(b"\r\n", begin) >= 0:
-            _fail("illegal size of a chunk", octets[begin:])
-        if len(octets) - begin > MOST_HEAD_BYTES:
-            _fail("the size of a chunk is too long")
-
-    def _read_trailers(self) -> None:
-        octets = self._held
-        found = re.match(rb"\r?\n", octets)
-        if not found and (found := _END_OF_HEAD.search(octets)):
-            _lines(octets[: found.start() + 1].decode("latin-1"))
-        if len(octets if not found else octets[: found.end()]) > MOST_HEAD_BYTES:
+    def _read_trailers(self, trailers: bytearray, octets: bytes) -> None:
+        searched = max(0, len(trailers) - len(b"\n\r"))
+        trailers += octets
+        found = _NO_TRAILERS.match(trailers) or _END_OF_HEAD.search(trailers, searched)
+        if (found.end() if found else len(trailers)) > MOST_HEAD_BYTES:
             _fail("the trailers are too long")
         if found:
-            self.ended, self.rest, self._held = True, octets[found.end() :], b""
+            _lines(trailers[: found.start() + 1].decode("latin-1") if found.start() else "")
+            self.ended, self.rest = True, bytes(trailers[found.end() :])
 
     def close(self) -> None:
         """See Framing."""

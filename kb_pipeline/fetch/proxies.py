@@ -98,10 +98,6 @@ class ProxyDialler(httpcore.AsyncNetworkBackend):
         """Never: no site is a file."""
         raise ProxyFailed(path)
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait between httpcore's own attempts."""
-        await self._dialler.sleep(seconds)
-
     async def _to_proxy(
         self,
         deadline: _Deadline,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpcore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _MOST_AHEAD: Final = 128 * 1024
 """Octets that may wait for a reader; past them the other side is not read from."""
@@ -44,8 +44,16 @@ class AsyncioStream(httpcore.AsyncNetworkStream):
             await self._wire.room(timeout)
 
     async def aclose(self) -> None:
+        """See `abort`."""
+        self.abort()
+
+    def abort(self) -> None:
         """End the connection at once: a site that does not take leave of TLS must not keep it open."""
         self._transport.abort()
+
+    def watch(self, on_arrival: Callable[[], None] | None) -> None:
+        """Have `on_arrival` called, by the loop, when octets arrive or the stream ends; None: no more."""
+        self._wire.on_arrival = on_arrival
 
     async def start_tls(
         self,
@@ -80,10 +88,7 @@ class AsyncioStream(httpcore.AsyncNetworkStream):
         if info == "is_readable":
             # Octets that nobody asked for, or the end of the stream: asyncio has read them when there are any.
             return self._wire.has_arrived or self._transport.is_closing()
-        if info in {"ssl_object", "socket"}:
-            return self._transport.get_extra_info(info)
-        names = {"server_addr": "peername", "client_addr": "sockname"}
-        return self._transport.get_extra_info(names[info]) if info in names else None
+        return self._transport.get_extra_info(info) if info == "ssl_object" else None
 
 
 class _Wire(asyncio.Protocol):
@@ -102,6 +107,7 @@ class _Wire(asyncio.Protocol):
         """Octets, or the end of the stream."""
         self.is_full = False
         """The other side does not read as fast as we write."""
+        self.on_arrival: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -174,6 +180,8 @@ class _Wire(asyncio.Protocol):
     def _arrived(self) -> None:
         self.has_arrived = True
         _wake(self._reader)
+        if self.on_arrival is not None:
+            self.on_arrival()
 
 
 async def _within(seconds: float | None, waiter: asyncio.Future[None], timed_out: type[Exception]) -> None:
@@ -218,10 +226,6 @@ class AsyncioBackend(httpcore.AsyncNetworkBackend):
         for option in socket_options or ():
             transport.get_extra_info("socket").setsockopt(*option)
         return AsyncioStream(transport, wire)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from kb_pipeline.errors import (
     ConnectionBroken,
     FetchError,
     HostnameMismatch,
+    TierUnavailable,
     TimedOut,
 )
 from kb_pipeline.fetch.connections import Connections
@@ -91,7 +92,7 @@ def _translation(error: BaseException) -> FetchError | None:
         case httpcore.ConnectError():
             return _connect_error(error)
         case httpcore.NetworkError() | httpcore.ProtocolError():
-            return ConnectionBroken(_broken(error))
+            return _broken(error)
     return None
 
 
@@ -122,16 +123,22 @@ def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
     return error
 
 
-def _broken(error: Exception) -> str:
+def _broken(error: Exception) -> FetchError:
+    if isinstance(error, httpcore.LocalProtocolError):
+        # The site is not to blame. Without the error's own words: they hold the header, which may be a secret.
+        return TierUnavailable("the request cannot be written as HTTP")
+    return ConnectionBroken(_how_it_broke(error))
+
+
+def _how_it_broke(error: Exception) -> str:
     said = str(error.args[0]) if error.args and error.args[0] else ""
     if isinstance(error, httpcore.NetworkError):
         return "the site reset the connection"
     if "disconnected without" in said:
         return "the site closed the connection without an answer"
+    if "disconnected in the head" in said:
+        return "the site closed the connection in the head of its answer"
     if "peer closed connection" in said:
         return "the site closed the connection in the middle of the page"
-    if isinstance(error, httpcore.LocalProtocolError):
-        # Without its words: they hold the header that cannot be sent, which may be a secret.
-        return "the request cannot be written as HTTP"
     # Often with the noise itself in it.
     return f"the answer is not proper HTTP: {said[:_MOST_SAID] or type(error).__name__}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.urls import without_fragment
 from kb_pipeline.errors import (
+    BodyUndecodable,
     ConnectionBroken,
     FetchError,
     GuardRefused,
@@ -44,7 +45,11 @@ _PIECES_AT_ONCE: Final = 16
 _MOST_PATH: Final = 64 * 1024
 """Characters of a path with its query; servers take a tenth of that."""
 _DRAINED_BYTES: Final = 16 * 1024
-"""A redirect's body up to this size is read, so that its connection can be used again."""
+_DRAINED_SECONDS: Final = 1.0
+"""A redirect's body within these is read, so that its connection can be used again; the redirect itself is told by its
+head, and whatever goes wrong behind it costs nothing but the connection."""
+_MISSING: Final = frozenset({404, 410})
+"""A page may be removed for them: half of one is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,8 @@ class Walk:
         async with turn_at(self.turns, url) as turn, self.transport.slot():
             started = time.monotonic()
             try:
-                async with asyncio.timeout(max(0.0, self.asked.page_seconds - self.elapsed)):
-                    return await self._exchange(url, turn)
+                async with asyncio.timeout(max(0.0, self.asked.page_seconds - self.elapsed)) as clock:
+                    return await self._exchange(url, turn, clock)
             except TimeoutError as error:
                 message = f"no complete answer within {self.asked.page_seconds:g} s"
                 raise TimedOut(message) from error
@@ -146,7 +151,7 @@ class Walk:
             finally:
                 self.elapsed += time.monotonic() - started
 
-    async def _exchange(self, url: str, turn: Turn) -> Response:
+    async def _exchange(self, url: str, turn: Turn, clock: asyncio.Timeout) -> Response:
         started, self.began = time.monotonic(), False
         answer = await self._answer(self._request(url), turn)
         try:
@@ -154,7 +159,7 @@ class Walk:
             if "set-cookie" in answer.headers:
                 set_cookies = [value for name, value in answer.lines if name == "set-cookie"]
                 self.cookies.take(self.guard.check_url(url), set_cookies)
-            body = await self._body(Head(url, answer.status, answer.headers), answer)
+            body = await self._body(Head(url, answer.status, answer.headers), answer, clock)
         finally:
             await answer.aclose()
         return Response(
@@ -198,13 +203,32 @@ class Walk:
             octets = request_head(target.path, headers.items())
         return Request(target, octets, self.asked.connect_seconds, self.asked.read_seconds)
 
-    async def _body(self, head: Head, answer: Answer) -> Body:
+    async def _body(self, head: Head, answer: Answer, clock: asyncio.Timeout) -> Body:
         if head.status in REDIRECTS and "location" in head.headers:
             return await _drain(answer)
+        is_error = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
+        if is_error and head.status not in _MISSING:
+            return await self._body_of_refusal(head, answer, clock)
         self.began = True
-        refused = head.status >= 400  # noqa: PLR2004 - the status is the answer; its body only adds to it
-        limit = _ERROR_BODY_BYTES if refused else _limit_for(self.asked.get.max_bytes, head)
-        body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or refused)
+        limit = _ERROR_BODY_BYTES if is_error else _limit_for(self.asked.get.max_bytes, head)
+        body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or is_error)
+        await self._read(answer, body)
+        return body
+
+    async def _body_of_refusal(self, head: Head, answer: Answer, clock: asyncio.Timeout) -> Body:
+        """As much as comes: shields break off and stall, and the refusal, with its Retry-After, stands all the same."""
+        try:
+            body = Body(head.headers.get("content-encoding"), _ERROR_BODY_BYTES, cut=True)
+        except BodyUndecodable:
+            return Body(None, 0, cut=True)
+        ends = clock.when()
+        clock.reschedule(None)  # From here on the page's time ends the body, and not the page.
+        with contextlib.suppress(ConnectionBroken, TimedOut, TimeoutError):
+            async with asyncio.timeout_at(ends):
+                await self._read(answer, body)
+        return body
+
+    async def _read(self, answer: Answer, body: Body) -> None:
         pieces = 0
         with translated_errors():
             while not body.full and (piece := await answer.read()):
@@ -214,16 +238,13 @@ class Walk:
                 if pieces % _PIECES_AT_ONCE == 0:
                     # Chunks of one octet come by the ten thousand in what one read brings: the clock must get its turn.
                     await asyncio.sleep(0)
-        return body
 
 
 async def _drain(answer: Answer) -> Body:
-    body = Body(None, 0, cut=True)
-    with contextlib.suppress(ConnectionBroken, ValueError), translated_errors():
-        if 0 < int(answer.headers.get("content-length", "0")) <= _DRAINED_BYTES:
-            while await answer.read():
-                pass
-    return body
+    with contextlib.suppress(FetchError, TimeoutError), translated_errors():
+        async with asyncio.timeout(_DRAINED_SECONDS):
+            await answer.drain(_DRAINED_BYTES)
+    return Body(None, 0, cut=True)
 
 
 def _limit_for(max_bytes: ByteLimit, head: Head) -> Limit:

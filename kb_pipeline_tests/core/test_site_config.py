@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kb_pipeline.core.fetch_policy import ANY_PAGE, FetchPolicy
 from kb_pipeline.core.site_config import SiteConfig
 from kb_pipeline.core.site_fields import FIELDS
-from kb_pipeline.errors import ConfigError, ConnectionBroken, GuardRefused, TimedOut
+from kb_pipeline.errors import ConfigError, GuardRefused, TierUnavailable, TimedOut
 from kb_pipeline.fetch.client import HttpClient
 from kb_pipeline.fetch.guard import Guard
 from kb_pipeline.fetch.sent import same_origin
@@ -372,9 +372,10 @@ def test_the_policys_language_name_and_time_are_the_requests():
     assert (third["accept-language"], third["accept"]) == ("tlh", "text/html")
 
 
-def test_a_header_that_cannot_be_sent_is_not_shown():
-    with LoopbackSite({"/": "in"}) as site, pytest.raises(ConnectionBroken) as caught:
-        get(site.url("/"), policy=FetchPolicy(headers=(("X-Key", f"{SECRET}\n"),)))
+@pytest.mark.parametrize("end", ["\n", "☃"])
+def test_a_header_that_cannot_be_sent_is_not_shown_and_no_fault_of_the_sites(end):
+    with LoopbackSite({"/": "in"}) as site, pytest.raises(TierUnavailable) as caught:
+        get(site.url("/"), policy=FetchPolicy(headers=(("X-Key", f"{SECRET}{end}"),)))
     assert str(caught.value) == "the request cannot be written as HTTP"
     assert site.requests == []
 

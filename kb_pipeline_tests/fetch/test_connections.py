@@ -21,15 +21,16 @@ from kb_pipeline.fetch.streams import AsyncioBackend
 from kb_pipeline.settings import Settings
 from kb_pipeline_tests.sites.replies import Raw, Reply, Reset, Stall
 from kb_pipeline_tests.sites.server import LoopbackSite
+from kb_pipeline_tests.sites.talker import Talker
 
 
-def pool(most=4, context=None):
+def pool(most=4, context=None, keepalive_seconds=15):
     return Connections(
         ssl_context=context or ssl.create_default_context(),
         network_backend=AsyncioBackend(),
         most=most,
         most_resting=most,
-        keepalive_seconds=15,
+        keepalive_seconds=keepalive_seconds,
     )
 
 
@@ -177,6 +178,14 @@ def test_a_request_is_sent_again_when_no_word_of_an_answer_came_and_counts_twice
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n0\r\n\r\n", 1),
         (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n", 1),
         (b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\ntext", 2),
+        (b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n0\r\n\r\n", 2),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n0\r\n\r\n",
+            2,
+        ),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", 1),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n", 2),
+        (b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 2),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: x, Close\r\n\r\ntext", 2),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext and more", 2),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore", 2),
@@ -225,6 +234,112 @@ def test_connections_that_rest_are_bounded():
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(LoopbackSite({"/a": Reply("text")})) for _ in range(4)]
         assert asyncio.run(run(sites)) == 2
+
+
+class Rests:
+    """Answers one request on each connection, says `more` once it may rest, and tells when its client has ended it."""
+
+    def __init__(self, more=None):
+        self._more = more
+        self.may_go_on = threading.Event()
+        self.has_ended = threading.Event()
+
+    def __call__(self, connection, _sleep):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        self.may_go_on.wait(10)
+        if self._more == b"":
+            connection.shutdown(socket.SHUT_WR)
+        elif self._more is not None:
+            connection.sendall(self._more)
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(100) == b""
+        self.has_ended.set()
+
+
+def rest_once(rests, keepalive_seconds, then=None):
+    """Whether the connection that rests is ended, nobody asking for it again; and what the loop still has to do."""
+
+    async def run(port):
+        connections = pool(keepalive_seconds=keepalive_seconds)
+        assert await body_of(connections, port.url()) == b"ok"
+        assert len(connections._resting) == 1
+        rests.may_go_on.set()
+        if then is not None:
+            await then(connections)
+        ended = await asyncio.to_thread(rests.has_ended.wait, 10)
+        assert not connections._resting
+        assert not connections._by_origin
+        assert len(asyncio.all_tasks()) == 1
+        sweep = connections._sweep
+        await connections.aclose()
+        assert connections._sweep is None
+        return ended, sweep
+
+    with Talker(rests) as port:
+        return asyncio.run(run(port))
+
+
+@pytest.mark.parametrize("more", [b"", b"HTTP/1.1 408 Request Timeout\r\n\r\n"])
+def test_a_connection_that_rests_is_ended_at_the_first_word_or_the_end_that_comes(more):
+    assert rest_once(Rests(more), keepalive_seconds=600)[0]
+
+
+def test_a_connection_that_has_rested_long_enough_is_ended_and_nothing_waits_for_more():
+    assert rest_once(Rests(), keepalive_seconds=0.3) == (True, None)
+
+
+def test_closing_ends_those_that_rest_and_leaves_nothing_to_be_done():
+    assert rest_once(Rests(), keepalive_seconds=600, then=Connections.aclose) == (True, None)
+
+
+def test_each_connection_rests_for_its_own_time():
+    async def run(site):
+        connections = pool(keepalive_seconds=1)
+        await body_of(connections, site.url("/"))
+        await asyncio.sleep(0.1)
+        answer = await connections.send(request(site.url("/")))
+        await asyncio.sleep(1)  # The sweep passes while none rests.
+        await answer.aclose()
+        first = len(connections._resting)
+        async with asyncio.timeout(10):
+            while connections._resting:  # noqa: ASYNC110 - what is asked is whether it ends
+                await asyncio.sleep(0.01)
+        await connections.aclose()
+        return first
+
+    with LoopbackSite({"/": _KeptOpen(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")}) as site:
+        assert asyncio.run(run(site)) == 1
+        assert site.connections_accepted == 1
+
+
+def test_octets_that_nobody_asked_for_end_a_connection_that_rests_in_tls():
+    authority = trustme.CA()
+    context, server_side = ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.configure_trust(context)
+    authority.issue_cert("127.0.0.1").configure_cert(server_side)
+    ended = asyncio.Event()
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await asyncio.sleep(0.3)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
+        with contextlib.suppress(OSError):
+            await reader.read()
+        ended.set()
+        writer.close()
+
+    async def run():
+        connections = pool(context=context)
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=server_side)
+        async with server, asyncio.timeout(10):
+            url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            assert await body_of(connections, url) == b"ok"
+            await ended.wait()
+        await connections.aclose()
+
+    asyncio.run(run())
 
 
 def test_http_1_1_is_what_tls_is_agreed_for():

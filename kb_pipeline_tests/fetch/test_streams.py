@@ -7,6 +7,7 @@ import contextlib
 import socket
 import ssl
 import struct
+import threading
 
 import httpcore
 import pytest
@@ -23,11 +24,6 @@ def reset_after(octets):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     return script
-
-
-def speaks_first(connection, sleep):
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
-    sleep(5)
 
 
 @contextlib.asynccontextmanager
@@ -130,26 +126,35 @@ def test_writing_to_one_who_does_not_read_ends_by_its_limit():
 
 
 def test_what_is_half_closed_can_be_written_to():
-    heard = []
+    heard, was_heard = [], threading.Event()
 
     def script(connection, _sleep):
         connection.shutdown(socket.SHUT_WR)
         heard.append(connection.recv(100))
+        was_heard.set()
 
     async def use(stream):
         assert await stream.read(100, 5) == b""
         await stream.write(b"still here", 5)
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(was_heard.wait, 10)
 
     with_stream(script, use)
     assert heard == [b"still here"]
 
 
 def test_what_was_said_before_tls_is_never_the_sites_word():
+    heard, was_heard = [], threading.Event()
+
+    def speaks_first(connection, _sleep):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
+        heard.append(connection.recv(100))
+        was_heard.set()
+
     async def use(stream):
         await until_readable(stream)
         with pytest.raises(httpcore.ConnectError, match="before TLS"):
             await stream.start_tls(ssl.create_default_context(), "x.example", 5)
-        return stream.get_extra_info("is_readable")
+        await asyncio.to_thread(was_heard.wait, 10)
+        assert heard == [b""], "the connection has ended, and nothing was said to whoever spoke"
 
-    assert with_stream(speaks_first, use), "the connection has ended"
+    with_stream(speaks_first, use)
