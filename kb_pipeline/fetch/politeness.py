@@ -130,7 +130,7 @@ class _Host:
 
 @dataclass(slots=True)
 class _HostTurn:
-    """One request's turn; implements fetch.client.Turn."""
+    """One request's turn; implements fetch.turns.Turn."""
 
     politeness: Politeness
     host: _Host

@@ -83,14 +83,14 @@ def best_of(attempts: Sequence[TierResult], policy: FetchPolicy) -> TierResult:
     if cleared is not None:
         return cleared
     said = _said(attempts)
-    turned_out = _turned_out(said)
+    turned_out = _proved(said, TURNED_OUT)
     if turned_out is not None and turned_out.answer is Answer.NOINDEX:
         return turned_out
     settled = turned_out is not None or (len(said) == 1 and not goes_on(said, policy))
     aside = next((attempt for attempt in attempts if attempt.answer is Answer.STEPPED_ASIDE), None)
     if aside is not None and not settled:
         return aside
-    proved = turned_out or _wall(said)
+    proved = turned_out or _proved(said, WALLED)
     if proved is not None and said[0].text is None:
         return proved
     worded = _without_blanks(attempts)
@@ -108,19 +108,12 @@ def _richest(attempts: Sequence[TierResult]) -> TierResult | None:
     return max(with_text, key=lambda pair: pair[0])[1] if with_text else None
 
 
-def _turned_out(said: Sequence[TierResult]) -> TierResult | None:
-    """A login, a missing page behind what showed nothing. A site that refused the first request is not believed when
-    it tells the next one that there is no such page."""
+def _proved(said: Sequence[TierResult], answers: frozenset[Answer]) -> TierResult | None:
+    """The first of these answers behind what showed nothing: a login, a missing page, a wall. A site that refused the
+    first request is not believed when it tells the next one that there is no such page."""
     if not said or said[0].answer not in EMPTY_HANDED:
         return None
-    return next((attempt for attempt in said[1:] if attempt.answer in TURNED_OUT), None)
-
-
-def _wall(said: Sequence[TierResult]) -> TierResult | None:
-    """A wall behind what showed nothing."""
-    if not said or said[0].answer not in EMPTY_HANDED:
-        return None
-    return next((attempt for attempt in said[1:] if attempt.answer in WALLED), None)
+    return next((attempt for attempt in said[1:] if attempt.answer in answers), None)
 
 
 def _without_blanks(attempts: Sequence[TierResult]) -> Sequence[TierResult]:
