@@ -259,13 +259,14 @@ def test_a_size_line_that_comes_octet_by_octet_is_read_once():
 
 def test_trailers_that_come_octet_by_octet_are_not_read_anew_with_each():
     chunked = Chunked()
-    chunked.feed(b"0\r\nX-T: ")
+    chunked.feed(b"0\r\n")
     started = time.process_time()
-    for _ in range(MOST_HEAD_BYTES - 100):
-        chunked.feed(b"v")
+    for _ in range(MOST_HEAD_BYTES // 2 - 100):
+        chunked.feed(b"X")
+        chunked.feed(b"\n")
     assert time.process_time() - started < 5, "a tenth of it is usual, and reading all of them again takes a minute"
-    chunked.feed(b"\r\n\r\nmore")
-    assert (chunked.ended, chunked.rest) == (True, b"more")
+    with pytest.raises(httpcore.RemoteProtocolError, match="header lines"):
+        chunked.feed(b"\r\n")
 
 
 @pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
