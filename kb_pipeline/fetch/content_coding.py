@@ -155,6 +155,10 @@ class _Zlib:
         self._head = b""
         self._inflater: zlib._Decompress | None = None
         self._plain = False
+        self._ended = False
+        """What follows is padding."""
+        self._after = b""
+        """The first octet behind a member, which may begin another."""
 
     def feed(self, encoded: bytes) -> Iterator[bytes]:
         if self._plain:
@@ -173,7 +177,10 @@ class _Zlib:
         yield from self._inflate(encoded)
 
     def _inflate(self, encoded: bytes) -> Iterator[bytes]:
-        while encoded and self._inflater is not None:
+        while encoded and self._inflater is not None and not self._ended:
+            if self._inflater.eof:
+                encoded = self._next_member(encoded)
+                continue
             try:
                 piece = self._inflater.decompress(encoded, _PIECE)
             except zlib.error as error:
@@ -183,14 +190,19 @@ class _Zlib:
                 yield piece
             encoded = self._inflater.unconsumed_tail
             if self._inflater.eof:
-                encoded = self._next_member(self._inflater.unused_data)
+                encoded = self._inflater.unused_data
 
     def _next_member(self, rest: bytes) -> bytes:
-        """Start the next gzip member; anything else after the end is padding, and is dropped."""
-        if not (self._gzip and rest.startswith(_GZIP_MAGIC)):
-            return b""
-        self._inflater = zlib.decompressobj(31)
-        return rest
+        """Start the next gzip member; anything else after the end is padding, and is dropped, or zlib would keep it."""
+        rest, self._after = self._after + rest, b""
+        if self._gzip and rest.startswith(_GZIP_MAGIC):
+            self._inflater = zlib.decompressobj(31)
+            return rest
+        if self._gzip and rest == _GZIP_MAGIC[:1]:
+            self._after = rest
+        else:
+            self._ended = True
+        return b""
 
     def finished(self) -> bool:
         return self._plain or (not self._head and (self._inflater is None or self._inflater.eof))

@@ -541,15 +541,45 @@ def test_a_site_that_recovers_forgets_that_removals_were_held(stores, settings):
         assert site.run(*pages).removals_held == 30
 
 
-def test_a_night_that_says_something_else_between_two_that_find_pages_gone_confirms_nothing(stores, settings):
+def pages_are_out_of_order(_stores, site, server, pages):
+    server.pages.update(dict.fromkeys(pages, Reply("later", status=503)))
+    site.run(*pages)
+
+
+def the_list_is_not_to_be_had(stores, _site, _server, _pages):
+    refresh = stores.refreshes.start_or_resume(SITE, RefreshKind.FULL, None, stores.now())
+    stores.refreshes.finish(SITE, refresh.generation, RefreshOutcome.FAILED, "no list", stores.now())
+
+
+def pages_are_asked_to_wait_for(_stores, site, server, pages):
+    server.pages.update(dict.fromkeys(pages, Reply("later", status=429, headers={"Retry-After": "86000"})))
+    site.run(*pages)
+
+
+def pages_lead_to_one(_stores, site, server, pages):
+    first, *others = pages
+    server.pages.update({first: pages[first]} | dict.fromkeys(others, redirect(first)))
+    site.run(*pages)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        pages_are_out_of_order,
+        the_list_is_not_to_be_had,
+        pages_are_asked_to_wait_for,
+        pages_lead_to_one,
+    ],
+)
+def test_a_night_that_says_something_else_between_two_that_find_pages_gone_confirms_nothing(stores, settings, between):
     pages = mass()
     with LoopbackSite(pages) as server:
         site = Refreshes(stores, settings.model_copy(update={"retry_delays_seconds": ()}), server)
         site.run(*pages)
         server.pages.clear()
         site.run(*pages)
-        server.pages.update(dict.fromkeys(pages, Reply("later", status=503)))
-        site.run(*pages)
+        between(stores, site, server, pages)
+        assert all(site.in_index(path) for path in pages)
         server.pages.clear()
         again = site.run(*pages)
         assert (again.removed, again.removals_held) == (0, 30)

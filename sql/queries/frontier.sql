@@ -38,7 +38,7 @@ UPDATE pages SET
     rejected = CASE WHEN %(state)s IN ('fresh', 'unchanged', 'duplicate') THEN NULL ELSE coalesce(%(rejected)s, rejected) END,
     removed_generation = CASE WHEN %(state)s IN ('fresh', 'unchanged') THEN NULL ELSE removed_generation END,
     -- Held until the next refresh says the same: one that says anything else begins anew.
-    held_generation = CASE WHEN %(state)s IN ('gone', 'forbidden', 'duplicate', 'deferred') THEN held_generation END,
+    held_generation = CASE WHEN state = %(state)s THEN held_generation END,
     last_fetched_at = CASE WHEN %(answered)s THEN %(now)s ELSE last_fetched_at END,
     failed_refreshes = CASE WHEN %(answered)s THEN 0
                             WHEN %(state)s = 'unreachable' THEN failed_refreshes + 1 ELSE failed_refreshes END,
@@ -112,7 +112,11 @@ WITH removable AS (
                            AND o.content_hash IS NOT NULL AND o.removed_generation IS NULL
                            AND o.state IN ('fresh', 'unchanged'))))
 )
-SELECT page_id, url, state, reason, coalesce(held_generation < %(generation)s, false) AS was_held,
+-- Held by the full refresh just before this one, whatever came of that: nights without an answer confirm nothing.
+SELECT page_id, url, state, reason,
+       coalesce(held_generation = (SELECT max(r.generation) FROM refreshes r
+                                   WHERE r.site_id = %(site_id)s AND r.kind = 'full'
+                                     AND r.generation < %(generation)s), false) AS was_held,
        jsonb_path_query_array(tiers, '$[*].answer') AS answers,
        state IN ('gone', 'forbidden')
        OR (redirects AND count(*) OVER (PARTITION BY redirects, duplicate_of) > %(same_target)s) AS suspicious
@@ -125,7 +129,7 @@ WHERE site_id = %(site_id)s AND page_id = ANY (%(page_ids)s::text[]) AND removed
 
 -- name: frontier_hold
 UPDATE pages SET held_generation = %(generation)s
-WHERE site_id = %(site_id)s AND page_id = ANY (%(page_ids)s::text[]) AND held_generation IS NULL;
+WHERE site_id = %(site_id)s AND page_id = ANY (%(page_ids)s::text[]);
 
 -- Whether a sitemap, a feed or llms.txt lists the site.
 -- name: frontier_has_list

@@ -102,6 +102,8 @@ class BrowserPool:
         try:
             browser = await self._launch(self._folder)
         except TierUnavailable:
+            if self._closed:
+                raise
             self._playwright = None  # the driver may be what is broken
             browser = await self._launch(self._folder)
         self._all.add(browser)
