@@ -293,13 +293,14 @@ def test_closing_ends_those_that_rest_and_leaves_nothing_to_be_done():
     assert rest_once(Rests(), keepalive_seconds=600, then=Connections.aclose) == (True, None)
 
 
-def test_each_connection_rests_for_its_own_time():
+@pytest.mark.parametrize("held", [0, 1])
+def test_each_connection_rests_for_its_own_time_whether_or_not_a_sweep_passes_while_it_works(held):
     async def run(site):
         connections = pool(keepalive_seconds=1)
         await body_of(connections, site.url("/"))
         await asyncio.sleep(0.1)
         answer = await connections.send(request(site.url("/")))
-        await asyncio.sleep(1)  # The sweep passes while none rests.
+        await asyncio.sleep(held)
         await answer.aclose()
         first = len(connections._resting)
         async with asyncio.timeout(10):
