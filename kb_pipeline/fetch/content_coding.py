@@ -188,9 +188,7 @@ class _Zlib:
                 raise BodyUndecodable(message) from error
             if piece:
                 yield piece
-            encoded = self._inflater.unconsumed_tail
-            if self._inflater.eof:
-                encoded = self._inflater.unused_data
+            encoded = self._inflater.unconsumed_tail or self._inflater.unused_data
 
     def _next_member(self, rest: bytes) -> bytes:
         """Start the next gzip member; anything else after the end is padding, and is dropped, or zlib would keep it."""

@@ -4,12 +4,14 @@ checked. Nothing else in the project opens a socket to an address that came from
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import time
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +43,8 @@ NON_WEB_PORTS: Final = frozenset({
 _LOOPBACK: Final = IPv4Address("127.0.0.1")
 """Where localhost and every name under it is, whatever a resolver says (RFC 6761 §6.3)."""
 _AUTHORITY: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]*([^/?#]*)")
+_LOOK_UPS: Final = 64
+"""Names that are looked up at once."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _NUMERIC_LABEL: Final = re.compile(r"(0[xX][0-9a-fA-F]*|[0-9]+)\.?$")
 
@@ -241,9 +245,20 @@ def _literal(host: str) -> Address | None:
 
 
 async def _system_resolver(host: str, port: int) -> list[str]:
-    loop = asyncio.get_running_loop()
-    answers = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    answers = await asyncio.get_running_loop().run_in_executor(_resolving(), look_up)
     return [str(answer[4][0]) for answer in answers]
+
+
+@lru_cache(maxsize=1)
+def _resolving() -> ThreadPoolExecutor:
+    """Threads for look-ups alone: one of a dead name keeps its thread until the system gives up, whatever limit it was
+    asked with, and in the loop's own threads a few of them kept everything else waiting."""
+    return ThreadPoolExecutor(_LOOK_UPS, thread_name_prefix="dns")
+
+
+# A child has the pool and not its threads.
+os.register_at_fork(after_in_child=_resolving.cache_clear)
 
 
 def _words(error: Exception) -> str:

@@ -153,12 +153,16 @@ class ProxyDialler(httpcore.AsyncNetworkBackend):
         if 200 <= status < 300:  # noqa: PLR2004
             return
         # A proxy may say anything there, our own credentials among it.
-        said = f"{status} {phrase}" if _PHRASE.fullmatch(phrase) else str(status)
+        said = f"{status} {phrase}" if _PHRASE.fullmatch(phrase) and not self._is_told_in(phrase) else str(status)
         if status >= 500:  # noqa: PLR2004 - it tried
             message = f"the proxy at {self.proxy.shown} could not reach it: {said}"
             raise ThroughProxyError(message)
         wants = " (it wants a user and a password, or others)" if status == _UNAUTHORISED else ""
         self._fail(f"refused: {said}{wants}")
+
+    def _is_told_in(self, phrase: str) -> bool:
+        password = self.proxy.password
+        return bool(password) and password.lower() in phrase.lower()
 
     async def _ask_socks(self, stream: httpcore.AsyncNetworkStream, host: str, port: int, deadline: _Deadline) -> None:
         # Read octet by octet of what is expected: socksio wants each reply in one piece, which TCP does not promise.

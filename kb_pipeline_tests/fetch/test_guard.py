@@ -1,7 +1,9 @@
 """The guard: which addresses are dialled, and that the one that was checked is the one that is dialled."""
 
 import asyncio
+import socket
 import ssl
+import threading
 from ipaddress import ip_address
 
 import httpcore
@@ -158,6 +160,26 @@ def test_the_next_address_is_tried_when_one_does_not_answer():
 
     backend = PinnedBackend(Guard(resolver=resolver("1.1.1.1", "8.8.8.8")), Half([]))
     asyncio.run(backend.connect_tcp("two.example", 80, timeout=1))
+
+
+def test_look_ups_that_hang_keep_no_other_work_waiting(monkeypatch):
+    released = threading.Event()
+
+    def hangs(*_arguments, **_options):
+        released.wait(60)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    async def other_work():
+        looking_up = [asyncio.ensure_future(Guard().addresses(f"dead-{number}.example", 80)) for number in range(40)]
+        await asyncio.sleep(0)
+        try:
+            return await asyncio.wait_for(asyncio.to_thread(lambda: "done"), 30)
+        finally:
+            released.set()
+            await asyncio.gather(*looking_up, return_exceptions=True)
+
+    monkeypatch.setattr(socket, "getaddrinfo", hangs)
+    assert asyncio.run(other_work()) == "done"
 
 
 def test_a_look_up_that_hangs_ends_at_the_connect_limit():

@@ -166,6 +166,13 @@ def test_a_proxy_that_is_down_is_named(kind):
     assert "geheim" not in str(caught.value)
 
 
+def test_a_proxy_that_says_our_password_back_is_not_quoted():
+    with HttpProxy(says=b"HTTP/1.1 407 Not Geheim\r\n\r\n") as proxy, pytest.raises(ProxyFailed) as caught:
+        get("http://site.example/", proxy.url("me:geheim"))
+    assert "refused: 407 (it wants" in str(caught.value)
+    assert "geheim" not in str(caught.value).lower()
+
+
 @pytest.mark.parametrize(
     ("proxy", "error", "words"),
     [

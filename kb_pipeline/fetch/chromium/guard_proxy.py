@@ -18,6 +18,7 @@ import httpcore
 import structlog
 
 from kb_pipeline.errors import FetchError, GuardRefused
+from kb_pipeline.fetch.chromium.few_dials import FewDials
 from kb_pipeline.fetch.chromium.proxy_client import PIECE, ProxyClient
 from kb_pipeline.fetch.chromium.traffic import MAX_CONNECTIONS, PageTraffic
 from kb_pipeline.fetch.transport import translated_errors
@@ -67,7 +68,7 @@ class GuardProxy:
         idle_seconds: float,
     ) -> None:
         self._guard = guard
-        self._backend = backend
+        self._backend = backend = FewDials(backend)
         self._connect_seconds = connect_seconds
         self._idle_seconds = idle_seconds
         self._pages: dict[str, PageTraffic] = {}
