@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _ERROR_BODY_BYTES: Final = 256 * 1024
 """Read of a body under a 4xx or 5xx: enough to tell a challenge from a plain refusal."""
+_PARTIAL: Final = 206
 _PIECES_AT_ONCE: Final = 16
 _MOST_PATH: Final = 64 * 1024
 """Characters of a path with its query; servers take a tenth of that."""
@@ -210,6 +211,9 @@ class Walk:
         if is_error and head.status not in _MISSING:
             return await self._body_of_refusal(head, answer, clock)
         self.began = True
+        if head.status == _PARTIAL:
+            message = "the site sent a part of the page, and was not asked for one (206)"
+            raise ConnectionBroken(message)
         limit = _ERROR_BODY_BYTES if is_error else _limit_for(self.asked.get.max_bytes, head)
         body = Body(head.headers.get("content-encoding"), limit, cut=self.asked.get.truncate or is_error)
         await self._read(answer, body)

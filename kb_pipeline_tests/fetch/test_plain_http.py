@@ -51,6 +51,7 @@ def test_a_page_is_asked_for_once_as_a_browser_would():
         (WrongLength(b"<p>half", 900), Answer.BROKE_OFF),
         (Reset(b"<p>half"), Answer.BROKE_OFF),
         (Stall(after_headers=True), Answer.BROKE_OFF),
+        (Reply("<p>a part", status=206, headers={"Content-Range": "bytes 0-7/9000"}), Answer.BROKE_OFF),
         (Reset(), Answer.BROKEN),
         (Stall(), Answer.TIMED_OUT),
     ],
