@@ -261,6 +261,9 @@ class ScriptedAnswer:
         body, self._left = self._left, b""
         return body
 
+    async def drain(self, _most: int) -> None:
+        self._left = b""
+
     async def aclose(self) -> None:
         pass
 
