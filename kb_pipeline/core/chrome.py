@@ -169,9 +169,13 @@ def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Patter
 
 def _is_framing_header(node: Node, page: int) -> bool:
     """Whether a `<header>` is the site's. One that heads a card or post stays: it names what follows."""
-    if node.get("role") == "banner" or "nav" in node.holds or not _HEADINGS & node.holds:
+    if node.get("role") == "banner" or not _HEADINGS & node.holds:
         return node.letters <= page / 2
     above = list(islice(node.ancestors(), _NEARBY))
+    if "nav" in node.holds:
+        # A page's own title keeps its breadcrumbs beside it, within what is the page's content.
+        titled = "h1" in node.holds and any(holder.tag in {"main", "article"} for holder in above)
+        return not titled and node.letters <= page / 2
     if any(holder.tag in _CONTENT_HOLDERS for holder in above) or any(_CARD_WORDS & card.words() for card in above[:4]):
         return False
     return "h1" not in node.holds

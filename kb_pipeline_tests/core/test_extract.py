@@ -64,6 +64,16 @@ def test_content_is_kept_however_it_is_called_or_hidden(content):
     assert PROSE.strip() in text_of(f"<div>{content}</div>").markdown.replace("> ", "")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<header><nav aria-label=Breadcrumb><a href=/>Home</a></nav><h1>Kept</h1></header>",
+    ],
+)
+def test_a_few_words_of_content_are_kept_whatever_their_class_says(content):
+    assert "Kept" in text_of(f"<main><p>{PROSE}</p>{content}</main>").markdown
+
+
 def test_the_post_that_outweighs_the_page_is_chosen_and_the_title_outside_of_it_comes_along():
     text = text_of(f"<h1>Pumps</h1><p>Latest news</p><article><p>{PROSE}</p></article><p>Also of interest</p>")
     assert text.markdown == f"# Pumps\n\n{PROSE.strip()}\n"
