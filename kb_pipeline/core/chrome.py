@@ -26,7 +26,7 @@ _CONTROLS: Final = frozenset({"input", "textarea", "select"})
 _CONTENT_HOLDERS: Final = frozenset({"article", "main", "section", "li", "td"})
 _CARD_WORDS: Final = names("card post plan pricing tier entry item product tile box panel story teaser")
 _NOTE_NAMES: Final = re.compile(
-    r"admonition|callout|notecard|(?:^|[\s_-])(?:note|tip|warning|caution|important|danger|hint)(?:$|[\s_-])"
+    r"admonition|callout|notecard|footnote|(?:^|[\s_-])(?:note|tip|warning|caution|important|danger|hint)(?:$|[\s_-])"
 )
 _STREAMED: Final = re.compile(r"[SB]:[0-9a-f]+")
 _UNFOLDS: Final = re.compile(r"tab|accordion|collaps|expand|faq|panel|toggle|content|slide|carousel|answer")
@@ -37,30 +37,35 @@ _CONSENT: Final = re.compile(
     r"|settings|preferences|notification|hint|wrapper|container)"
     r"|consent[-_]?(?:banner|manager|popup|modal|overlay|dialog|layer|bar)"
 )
+_TABS: Final = re.compile(r"tabs?[_-](?:menu|nav)|nav[_-]tabs")
 _BREADCRUMBS: Final = re.compile(r"breadcrumb|bread-crumb|crumbtrail")
 # Words of class names that mark what leads away from the page or acts on it,
 _NAVIGATION: Final = names(
     "addthis addtoany adsbygoogle ad ads advert advertisement advertising backlinks backtotop breadcrumbs cart"
-    " copyright disqus donate dropdown editpage feedback flyout footer hamburger intercom jumplinks login masthead"
-    " megamenu menu minicart modal nav navbar navfooter navheader navigation offcanvas outbrain pager pagination"
-    " paging popup prevnext printonly rss searchform share sharedaddy shares sharing signin signup skip skiplink"
-    " social socials sponsor sponsored subscribe subscription taboola toolbar topbar"
+    " copyright disqus donate dropdown editpage editsection feedback flyout footer hamburger helpful"
+    " jumplinks login masthead megamenu menu minicart modal nav navbar navfooter navheader navigation noprint offcanvas"
+    " outbrain pager pagination paging popup prevnext printonly rss searchform share sharedaddy shares sharing signin"
+    " signup skip skiplink social socials sponsor sponsored subscribe subscription taboola toolbar topbar"
 )
+_NAVIGATION_OF_FOLDS: Final = _NAVIGATION - {"dropdown"}
+"""Accordions are called dropdowns too."""
 _NAVIGATION_PAIRS: Final = re.compile(
     r"sr-only|screen-?reader|visually-?hidden|assistive|skip-(?:link|to|nav)|back-to-top|edit-(?:this|page|on|link)"
-    r"|was-this|page-nav|post-nav|nav-links|pagination|share-|social-|(?:site|global)-(?:header|footer|nav|info)"
-    r"|page-footer|announcement-bar|promo-bar|top-bar|entry-footer|post-footer"
+    r"|suggest-?edit|d-print-none|no-print|form-(?:done|fail)|was-this|page-nav|post-nav|nav-links|pagination|share-"
+    r"|social-|(?:site|global)-(?:header|footer|nav|info)|page-footer|announcement-bar|promo-bar|top-bar|entry-footer"
+    r"|post-footer|intercom-(?:app|container|frame|launcher|lightweight)"
 )
 # and of what stands beside the content, or is it: a page may be nothing but a table of contents.
 _COMPANIONS: Final = names(
     "byline crosssell facets filters metadata newsletter popular promo promoted promotion recommendations recommended"
-    " related sidebar tagcloud tags toc trending upsell utility widget widgets"
+    " related relatedposts sidebar tagcloud tags toc trending upsell utility widget widgets"
 )
 _COMPANION_PAIRS: Final = re.compile(
-    r"side-?bar|table-of-contents|also-like|more-(?:articles|posts|stories|from)|read-next|recently-viewed|you-may"
+    r"side-?bar(?!block)|table-of-contents|also-like|more-(?:articles|posts|stories|from)|read-next|recently-viewed|you-may"
     r"|author-(?:box|bio)|cross-sell|up-sell|wp-block-latest"
 )
 _NEVER_FURNITURE: Final = names("html body main h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
+_NEVER_HELD: Final = frozenset({"h1", "pre"})
 _NEARBY: Final = 24
 """Ancestors that are looked at."""
 _ONLY_LINKS: Final = 0.5
@@ -68,6 +73,7 @@ _SMALL: Final = 200
 _TINY: Final = 40
 ENOUGH_LETTERS: Final = 170
 """About 200 characters with their spaces: with less, a page says next to nothing."""
+_LARGEST_ROW: Final = 500
 _MARKED: Final = frozenset({"class", "id", "role"})
 _MINOR_SHARE: Final = 0.3
 
@@ -110,14 +116,20 @@ def _is_chrome(node: Node, page: int) -> bool:
     if tag in {"html", "body", "main"}:
         return False
     if tag in _DROPPED_TAGS or _is_hidden(node, page):
-        # A <nav> that was never closed has swallowed the page.
-        return tag != "nav" or node.letters <= page / 2 or node.link_letters > node.letters * _ONLY_LINKS
+        return tag != "nav" or _is_navigation(node, page)
     special = _SPECIAL_TAGS.get(tag)
     if special is not None and special(node, page):
         return True
     if not node.attributes or (_MARKED.isdisjoint(node.attributes) and "aria-label" not in node.attributes):
         return False
     return _has_dropped_role(node, page) or _is_named_chrome(node, page)
+
+
+def _is_navigation(node: Node, page: int) -> bool:
+    """Whether a `<nav>` is what it says. One that was never closed has swallowed the page."""
+    if not node.link_letters and "p" in node.holds and "li" not in node.holds:
+        return False
+    return node.letters <= page / 2 or node.link_letters > node.letters * _ONLY_LINKS
 
 
 def _is_companion(node: Node, page: int) -> bool:
@@ -149,9 +161,26 @@ def _is_named_chrome(node: Node, page: int) -> bool:
     written = node.names()
     if _CONSENT.search(written):
         return node.letters <= page * 0.6 and "h1" not in node.holds
+    if node.get("role") == "note" or node.tag in _HEADINGS or _is_tab_row(node, written):
+        return False
     if _BREADCRUMBS.search(written) and "h1" not in node.holds:
         return node.letters < 2 * _SMALL
+    folds = "accordion" in written or node.tag == "details"
+    if folds and node.link_letters <= node.letters * _ONLY_LINKS:
+        return _is_furniture(node, page, _NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
     return _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS)
+
+
+def _is_tab_row(node: Node, written: str) -> bool:
+    """Whether a menu is one of tabs, or a tab of one: they show parts of this page and lead to no other."""
+    if node.get("role") == "tablist":
+        return "p" not in node.holds
+    if node.get("role") == "tab" or (node.parent is not None and node.parent.get("role") == "tablist"):
+        return "nav" in node.words() and "p" not in node.holds
+    if not _TABS.search(written):
+        return False
+    links = [link.get("href") for link in islice(node.iter(), _LARGEST_ROW) if link.tag == "a"]
+    return bool(links) and all(not link or link.startswith("#") for link in links)
 
 
 def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Pattern[str]) -> bool:
@@ -160,7 +189,7 @@ def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Patter
     if not attributes or node.tag in _NEVER_FURNITURE or ("class" not in attributes and "id" not in attributes):
         return False
     letters = node.letters
-    if letters > max(page * _MINOR_SHARE, _TINY) or "h1" in node.holds:
+    if letters > max(page * _MINOR_SHARE, _TINY) or not node.holds.isdisjoint(_NEVER_HELD):
         return False
     if letters > _SMALL and node.link_letters <= letters * _ONLY_LINKS:
         return False

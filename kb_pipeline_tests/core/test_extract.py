@@ -38,6 +38,8 @@ def text_of(main, head="", before=CHROME, after="<footer>Imprint</footer>"):
         "<button>Elsewhere</button><select><option>Elsewhere</select>",
         "<header><nav>Elsewhere</nav><h2>Elsewhere</h2></header>",
         "<header role=banner><h2>Elsewhere</h2></header>",
+        "<span class='mw-editsection'>[<a href=/edit>Elsewhere</a>]</span><div class=noprint>Elsewhere</div>",
+        "<div class=d-print-none>Elsewhere</div><div class='w-form-done'>Elsewhere</div>",
     ],
 )
 def test_chrome_is_dropped_within_the_content_too(chrome):
@@ -68,6 +70,18 @@ def test_content_is_kept_however_it_is_called_or_hidden(content):
     "content",
     [
         "<header><nav aria-label=Breadcrumb><a href=/>Home</a></nav><h1>Kept</h1></header>",
+        "<details class='sd-dropdown sd-card'><summary>Why</summary><p>Kept</p></details>",
+        "<div class='accordion-item__dropdown' role=region><p>Kept</p></div>",
+        "<div class='accordion-toggle w-dropdown-toggle'>Kept</div>",
+        "<nav class='accordion-list w-dropdown-list'><p>Kept</p></nav>",
+        "<div class='intercom-interblocks-paragraph no-margin'><p>Kept</p></div>",
+        "<div class=code-toolbar><pre>Kept</pre></div>",
+        "<div role=note class='hatnote navigation-not-searchable'>Kept</div>",
+        "<h2 class=with-breadcrumbs>Kept</h2>",
+        "<aside class='footnote brackets' role=doc-footnote><p>Kept</p></aside>",
+        "<div class=sidebarblock><div class=content>Kept</div></div>",
+        "<ul class='nav nav-tabs'><li><a href=#k>Kept</a> <a href=#x>Other</a></ul><p id=k>One<p id=x>Two",
+        "<ul role=tablist><li class=nav-item><button role=tab>Kept</button></ul><p role=tabpanel>One",
     ],
 )
 def test_a_few_words_of_content_are_kept_whatever_their_class_says(content):
