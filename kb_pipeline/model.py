@@ -302,6 +302,8 @@ class Text:
     description: str = ""
     language: str | None = None
     canonical: str | None = None
+    author: str = ""
+    """As the page names it, several joined by commas; empty where it names nobody."""
     published: str | None = None
     modified: str | None = None
     noindex: bool = False

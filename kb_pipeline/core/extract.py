@@ -105,6 +105,7 @@ def _text(metadata: PageMetadata, markdown: Markdown, url: str, *, quality: floa
         description=metadata.description,
         language=metadata.language,
         canonical=metadata.canonical,
+        author=metadata.author,
         published=metadata.published,
         modified=metadata.modified,
         noindex=metadata.noindex,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_TITLE: Final = 300
 MAX_DESCRIPTION: Final = 1_000
+MAX_AUTHOR: Final = 200
 MAX_STRUCTURED: Final = 500_000
 """Characters of one JSON-LD block that are read."""
 MAX_OBJECTS: Final = 5_000
@@ -31,6 +32,7 @@ _PUBLISHED: Final = (
     "pubdate",
 )
 _MODIFIED: Final = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified")
+_AUTHOR: Final = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "byl")
 _BODY_FIELDS: Final = ("articleBody", "text", "reviewBody", "description")
 
 
@@ -42,6 +44,8 @@ class PageMetadata:
     description: str
     language: str | None
     canonical: str | None
+    author: str
+    """As the page names it; several joined by commas."""
     published: str | None
     modified: str | None
     noindex: bool
@@ -64,8 +68,9 @@ def read_metadata(document: Node, url: str, bot_token: str = "") -> PageMetadata
         description=(seen.first("description", "og:description", "twitter:description"))[:MAX_DESCRIPTION],
         language=_language(seen.language or seen.first("content-language", "og:locale")),
         canonical=seen.canonical,
+        author=_author(seen, objects)[:MAX_AUTHOR],
         published=_date(seen.first(*_PUBLISHED), *(found.get("datePublished") for found in objects), seen.time),
-        modified=_date(seen.first(*_MODIFIED), *(found.get("dateModified") for found in objects)),
+        modified=_date(seen.first(*_MODIFIED), *(found.get("dateModified") for found in objects), seen.updated),
         noindex="noindex" in robots or "none" in robots,
         nofollow="nofollow" in robots or "none" in robots,
         base_url=seen.base_url,
@@ -78,7 +83,7 @@ class _Seen:
 
     def __init__(self, url: str) -> None:
         self.base_url = url
-        self.title = self.heading = self.language = self.time = ""
+        self.title = self.heading = self.language = self.time = self.updated = ""
         self.canonical: str | None = None
         self.meta_all: list[tuple[str, str]] = []
         self._url = url
@@ -109,7 +114,10 @@ class _Seen:
         self.language = self.language or node.get("lang") or node.get("xml:lang")
 
     def _see_time(self, node: Node) -> None:
-        self.time = self.time or node.get("datetime")
+        if "modified" in node.get("itemprop").lower() or "updated" in node.get("class").lower().split():
+            self.updated = self.updated or node.get("datetime")
+        else:
+            self.time = self.time or node.get("datetime")
 
     def _see_base(self, node: Node) -> None:
         if not self._has_base and node.get("href"):
@@ -127,7 +135,7 @@ class _Seen:
             self.canonical = address if address and address.startswith(("http://", "https://")) else None
 
     def _see_script(self, node: Node) -> None:
-        if node.children:
+        if node.children and "ld+json" in node.get("type").lower():
             self._structured.append("".join(node.pieces()))
 
 
@@ -137,6 +145,25 @@ _SEEN_TAGS: Final = frozenset({"base", "h1", "html", "link", "meta", "script", "
 def _robots(meta: list[tuple[str, str]], bot_token: str) -> frozenset[str]:
     names = {"robots", bot_token.lower()} - {""}
     return frozenset(word.strip() for name, value in meta if name in names for word in value.lower().split(","))
+
+
+def _author(seen: _Seen, objects: list[dict[str, Any]]) -> str:
+    """Who wrote the page: of its `<meta>`, else of its JSON-LD. An address is no name."""
+    for name in _AUTHOR:
+        written = seen.first(name)
+        if written and "://" not in written:
+            return written.removeprefix("By ")
+    for found in objects:
+        people = found.get("author")
+        names = [_name(person) for person in (people if isinstance(people, list) else [people])]
+        if known := [name for name in names if name and "://" not in name]:
+            return ", ".join(known)
+    return ""
+
+
+def _name(person: object) -> str:
+    name = person.get("name") if isinstance(person, dict) else person
+    return " ".join(name.split()) if isinstance(name, str) else ""
 
 
 def _language(written: str) -> str | None:

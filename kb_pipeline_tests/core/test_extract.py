@@ -123,6 +123,31 @@ def test_what_a_page_says_of_itself_is_read():
     assert not extract_html(html, URL, bot_token="OtherBot").nofollow
 
 
+JSON_LD = '<script type="application/ld+json">%s</script>'
+
+
+@pytest.mark.parametrize(
+    ("head", "author"),
+    [
+        ("<meta name=author content='Ada  Weir'>", "Ada Weir"),
+        ("<meta name=author content=''><meta property=article:author content='Ada Weir'>", "Ada Weir"),
+        ("<meta property=article:author content='https://social.example/ada'>", ""),
+        (JSON_LD % '{"@type": "Article", "author": {"@type": "Person", "name": "Ada Weir"}}', "Ada Weir"),
+        (JSON_LD % '{"author": [{"name": "Ada Weir"}, "Bela Brook", 7, null]}', "Ada Weir, Bela Brook"),
+        (JSON_LD % '{"author": {"name": "https://site.example/ada"}}', ""),
+        ("<meta name=dc.creator content='Ada Weir'>" + JSON_LD % '{"author": "Bela Brook"}', "Ada Weir"),
+    ],
+)
+def test_the_author_is_who_the_page_names_and_no_address(head, author):
+    assert text_of(f"<main><p>{PROSE}</p></main>", head).author == author
+
+
+def test_a_time_that_says_it_is_of_a_change_is_not_the_day_of_publication():
+    times = "<time itemprop=dateModified datetime=2026-02-03>x</time><time datetime=2026-01-02>y</time>"
+    text = text_of(f"<main><p>{PROSE} {times}</p></main>")
+    assert (text.published, text.modified) == ("2026-01-02", "2026-02-03")
+
+
 @pytest.mark.parametrize(
     ("html", "title"),
     [
