@@ -9,7 +9,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, measure, names
+from kb_pipeline.core.html_tree import Node, is_formula_script, measure, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ _COMPANION_PAIRS: Final = re.compile(
     r"side-?bar(?!block)|table-of-contents|also-like|more-(?:articles|posts|stories|from)|read-next|recently-viewed|you-may"
     r"|author-(?:box|bio)|cross-sell|up-sell|wp-block-latest"
 )
-_NEVER_FURNITURE: Final = names("html body main h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
+_NEVER_FURNITURE: Final = names("html body main mjx-container h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
 _NEVER_HELD: Final = frozenset({"h1", "pre"})
 _NEARBY: Final = 24
 """Ancestors that are looked at."""
@@ -116,7 +116,7 @@ def _is_chrome(node: Node, page: int) -> bool:
     if tag in {"html", "body", "main"}:
         return False
     if tag in _DROPPED_TAGS or _is_hidden(node, page):
-        return tag != "nav" or _is_navigation(node, page)
+        return _is_navigation(node, page) if tag == "nav" else not is_formula_script(node)
     special = _SPECIAL_TAGS.get(tag)
     if special is not None and special(node, page):
         return True
@@ -142,7 +142,7 @@ def _is_hidden(node: Node, page: int) -> bool:
         return False
     style = attributes.get("style", "").replace(" ", "").lower()
     hidden = "hidden" in attributes or "display:none" in style or "visibility:hidden" in style
-    if not hidden and attributes.get("aria-hidden") != "true":
+    if not hidden and (attributes.get("aria-hidden") != "true" or node.tag == "img"):
         return False
     if node.letters > page / 2 or (node.tag == "div" and _STREAMED.fullmatch(node.get("id"))):
         return False
@@ -161,14 +161,16 @@ def _is_named_chrome(node: Node, page: int) -> bool:
     written = node.names()
     if _CONSENT.search(written):
         return node.letters <= page * 0.6 and "h1" not in node.holds
-    if node.get("role") == "note" or node.tag in _HEADINGS or _is_tab_row(node, written):
-        return False
-    if _BREADCRUMBS.search(written) and "h1" not in node.holds:
+    if _BREADCRUMBS.search(written) and node.tag not in _HEADINGS and "h1" not in node.holds:
         return node.letters < 2 * _SMALL
+    if not _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS):
+        return False
+    if node.get("role") == "note" or _is_tab_row(node, written):
+        return False
     folds = "accordion" in written or node.tag == "details"
     if folds and node.link_letters <= node.letters * _ONLY_LINKS:
         return _is_furniture(node, page, _NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
-    return _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS)
+    return True
 
 
 def _is_tab_row(node: Node, written: str) -> bool:

@@ -140,7 +140,7 @@ class _Builder:
             self._body = node if tag == "body" else self._body
         self._open.append(node)
         self._here = node
-        if tag in _UNREAD and "ld+json" not in node.get("type").lower():
+        if tag in _UNREAD and not _is_read(node):
             self._unread += 1
 
     def end(self, _tag: str) -> None:
@@ -152,7 +152,7 @@ class _Builder:
             return
         if self._text:
             self._put_text()
-        if node.tag in _UNREAD and "ld+json" not in node.get("type").lower():
+        if node.tag in _UNREAD and not _is_read(node):
             self._unread -= 1
         self._here = node.parent or self.root
 
@@ -186,6 +186,15 @@ class _Builder:
         self._open[-1] = self._here = self._body
 
 
+def is_formula_script(node: Node) -> bool:
+    """Whether a `<script>` is the source of a formula, as MathJax 2 keeps it."""
+    return node.tag == "script" and node.get("type").lower().startswith("math/tex")
+
+
+def _is_read(node: Node) -> bool:
+    return "ld+json" in node.get("type").lower() or is_formula_script(node)
+
+
 def _few(attributes: Mapping[str, str]) -> Mapping[str, str]:
     if len(attributes) <= MAX_ATTRIBUTES:
         return attributes
@@ -195,7 +204,7 @@ def _few(attributes: Mapping[str, str]) -> Mapping[str, str]:
 def parse_html(html: str) -> tuple[Node, bool]:
     """Parse any text at all as HTML. Returns the document node, and whether the page was cut at MAX_EVENTS.
 
-    Scripts and style sheets are left empty, but for JSON-LD.
+    Scripts and style sheets are left empty, but for JSON-LD and formulas.
     """
     builder = _Builder()
     target: Any = builder

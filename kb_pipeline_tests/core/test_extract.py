@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb_pipeline.core.chrome import strip_chrome
 from kb_pipeline.core.extract import examine, extract, extract_html
 from kb_pipeline.core.html_tree import MAX_DEPTH, measure, parse_html
 from kb_pipeline.errors import BodyUnreadable
@@ -295,3 +296,10 @@ def test_content_that_follows_a_head_which_nothing_closes_is_the_body(page):
     text = extract_html(page.format(PROSE), URL)
     assert PROSE.strip() in text.markdown
     assert text.title == "c"
+
+
+def test_the_source_of_a_formula_outlives_other_scripts():
+    document, _ = parse_html('<p>x <script type="math/tex">h^2</script><script>h = 2</script></p>')
+    measure(document)
+    strip_chrome(document)
+    assert [node.text() for node in document.iter() if node.tag == "script"] == ["h^2"]
