@@ -5,41 +5,28 @@ What is main content and what is page chrome has been decided before; here every
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, measure, names
-from kb_pipeline.core.markdown_anchors import HEADINGS, SectionAnchors, without_permalinks
-from kb_pipeline.core.markdown_code import code_language, code_text
-from kb_pipeline.core.markdown_inline import HARD_BREAK, InlineText, clean, destination, escape
-from kb_pipeline.core.markdown_tables import is_data_table, is_title_row, read_rows, write_table
+from kb_pipeline.core.html_tree import Node, measure
+from kb_pipeline.core.markdown_anchors import HEADINGS, without_permalinks
+from kb_pipeline.core.markdown_code import code_text
+from kb_pipeline.core.markdown_notes import ClassKind, class_kind, icon_cell, icon_name, is_code, is_note, is_numbers
+from kb_pipeline.core.markdown_phrases import DONE, PhraseWalk, bold
+from kb_pipeline.core.markdown_tables import is_data_table, is_listing, is_title_row, read_rows, write_table
 from kb_pipeline.core.markdown_tabs import TabNames
-from kb_pipeline.core.markdown_writer import Blocks, Container
-from kb_pipeline.core.urls import resolve
+from kb_pipeline.core.markdown_writer import Container
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kb_pipeline.core.markdown_tables import Row
+
 MAX_CHARACTERS: Final = 200_000
-MAX_LINK_LENGTH: Final = 1_000
 MAX_HEADER_LINE: Final = 120
 """A post's or card's `<header>` is one line up to this many characters."""
 
 _HEADING_TAGS: Final = frozenset(HEADINGS)
-BLOCKS: Final = names(
-    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure"
-    " footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol p pre search section summary table"
-    " tbody td tfoot th thead tr ul"
-)
-_UNSEEN: Final = names(
-    "annotation area audio base canvas col colgroup datalist embed frame frameset head iframe input link map meta meter"
-    " object option param progress script select source style svg template textarea title track video"
-)
-_EMPHASIS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
-_CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
-_ADMONITION: Final = frozenset({"admonition", "admonitionblock", "callout", "notecard"})
-_FILE_NAME: Final = re.compile(r"[\w-]*\.(?:jpe?g|png|gif|webp|svg|avif)|image|img|logo|icon|\d+", re.IGNORECASE)
 _CELL_BREAK: Final = "<br>"
 
 
@@ -64,23 +51,17 @@ def write_markdown(nodes: Sequence[Node], base_url: str, limit: int = MAX_CHARAC
     return Markdown(blocks.markdown(), blocks.characters, tuple(blocks.anchors), blocks.full)
 
 
-class _Walk:
-    """One pass over the tree. Blocks are written as they end; in a cell or a heading (`_break` is set) there are
-    none, and their borders become that break. That nests once, so nothing here recurses with the page."""
+class _Walk(PhraseWalk):
+    """The blocks: headings, lists, tables, code, notes, tabs."""
 
     def __init__(self, base_url: str, limit: int) -> None:
-        self.blocks = Blocks(limit)
-        self._base_url = base_url
-        self._limit = limit
-        self._inline = InlineText()
-        self._break: str | None = None
-        self._emphasis: set[str] = set()
-        self._in_link = False
-        self._card_link = ""
-        self._card_mark = (-1, 0)
-        self._anchors = SectionAnchors()
+        super().__init__(base_url, limit)
         self._tabs = TabNames()
         self._numbers: list[int | None] = []
+        self._notes = 0
+        self._kinds: dict[str, ClassKind] = {}
+        self._icons: set[int] = set()
+        self._heading_before = (-1, "")
         self._special: dict[str, Callable[[Node], Callable[[], None]]] = {
             **dict.fromkeys(HEADINGS, self._heading),
             "header": self._header,
@@ -95,98 +76,78 @@ class _Walk:
             "blockquote": self._quote,
             "summary": self._summary,
         }
-        self._phrases: dict[str, Callable[[Node], Callable[[], None]]] = {
-            **dict.fromkeys(_EMPHASIS, self._emphasised),
-            **dict.fromkeys(_CODE, self._code),
-            "a": self._link,
-            "br": self._line_break,
-            "img": self._image,
-            "math": self._formula,
+        self._by_role: dict[str, Callable[[Node], Callable[[], None]]] = {
+            "tablist": self._tab_list,
+            "tabpanel": self._tab_panel,
+            "table": self._table,
         }
-
-    def run(self, nodes: Sequence[Node | str]) -> None:
-        stack: list[Node | str | Callable[[], None]] = list(reversed(nodes))
-        while stack and not self.blocks.full:
-            item = stack.pop()
-            if isinstance(item, str):
-                self._inline.text(item, self._limit)
-            elif isinstance(item, Node):
-                leave = self._enter(item)
-                if leave is not _DONE:
-                    stack.append(leave)
-                    stack.extend(reversed(item.children))
-            else:
-                item()
-
-    def flush(self, kind: str = "paragraph") -> None:
-        """End the paragraph that is being collected; in a cell or heading, break."""
-        if self._break is not None:
-            self._inline.break_line(self._break)
-            return
-        if self._card_link and self._inline.visible:
-            mark = self._card_mark
-            self._inline.close(mark, "[", f"]({destination(self._card_link)})")
-            self._card_link = ""
-        text, visible = self._inline.take()
-        if text:
-            self.blocks.paragraph(text, visible, kind)
-        if self._card_link:
-            self._card_mark = self._inline.open()
-
-    # --- entering an element: do what its start means, and return what its end means, or _DONE to pass over it
-
-    def _enter(self, node: Node) -> Callable[[], None]:
-        tag = node.tag
-        if tag in _UNSEEN:
-            return _DONE
-        self._anchors.note(node, self.blocks.count)
-        if tag in BLOCKS:
-            return self._enter_block(node)
-        enter = self._phrases.get(tag)
-        return enter(node) if enter is not None else _nothing
 
     def _enter_block(self, node: Node) -> Callable[[], None]:
         if self._break is None:
-            special = self._special.get(node.tag)
-            if special is None and node.attributes:
-                special = self._special_by_attribute(node)
+            if self._tabs.waiting and (name := self._tabs.name_of_part(node)):
+                self._bold_line(name)
+            special = self._special_by_attribute(node) if node.attributes else None
+            special = special or self._special.get(node.tag)
             if special is not None:
                 return special(node)
         elif node.tag == "pre":
-            self._inline.code(code_text(node))
-            return _DONE
+            self._code_in_line(node)
+            return DONE
         self.flush()
         return self.flush
 
     def _special_by_attribute(self, node: Node) -> Callable[[Node], Callable[[], None]] | None:
+        kind = self._kind_of(node)
         role = node.attributes.get("role")
-        if role == "tablist":
-            return self._tab_list
-        if role == "tabpanel":
-            return self._tab_panel
-        classes = node.attributes.get("class", "").lower().split()
-        if not _ADMONITION.isdisjoint(classes):
-            return self._quote
-        return self._summary if "admonition-title" in classes else None
+        if kind is ClassKind.PLAIN and not role and not self._icons:
+            return None
+        if role in self._by_role:
+            return self._by_role[role]
+        if id(node) in self._icons or (kind is ClassKind.GUTTER and is_numbers(node)):
+            return _pass_over
+        if not self._notes and is_note(node, kind):
+            return self._note
+        return None if kind is ClassKind.PLAIN or node.tag in _HEADING_TAGS else self._special_by_kind(node, kind)
+
+    def _special_by_kind(self, node: Node, kind: ClassKind) -> Callable[[Node], Callable[[], None]] | None:
+        if kind is ClassKind.TITLE:
+            return self._summary if self.blocks.nested and (self._notes or node.tag == "p") else None
+        if kind is ClassKind.TABS:
+            return self._tab_row
+        return self._preformatted if is_code(node, kind) else None
+
+    def _kind_of(self, node: Node) -> ClassKind:
+        written = node.attributes.get("class")
+        if not written:
+            return ClassKind.PLAIN
+        kind = self._kinds.get(written)
+        if kind is None:
+            kind = self._kinds[written] = class_kind(written)
+        return kind
 
     def _heading(self, node: Node) -> Callable[[], None]:
         anchor = self._anchor_of(node)
         self.flush()
         text, visible = self._inline_of(without_permalinks(node))
         self._write_heading(HEADINGS[node.tag], text, visible, anchor)
-        return _DONE
+        return DONE
 
     def _write_heading(self, level: int, text: str, visible: int, anchor: str | None) -> None:
-        if not text:
+        shown = text.partition("](")[0].lstrip("[")
+        if not text or self._heading_before == (self.blocks.count, shown):
+            # Some themes write a title twice, once as a link, and show one of them.
             return
         if self.blocks.nested:
             # A heading within a list item or quote heads no section of the page.
-            self.blocks.paragraph(_bold(text), visible)
+            self.blocks.paragraph(bold(text), visible)
         else:
             self.blocks.heading(level, text, visible, anchor)
+        self._heading_before = (self.blocks.count, shown)
 
     def _header(self, node: Node) -> Callable[[], None]:
-        heading = node.find(*HEADINGS) if _HEADING_TAGS & node.holds and node.letters <= MAX_HEADER_LINE else None
+        """The header of a card or post as one line; not that of the page, whose title stands for itself."""
+        found = _HEADING_TAGS & node.holds
+        heading = node.find(*HEADINGS) if found and "h1" not in found and node.letters <= MAX_HEADER_LINE else None
         text, visible = self._inline_of(without_permalinks(node)) if heading else ("", 0)
         if heading is None or not text:
             self.flush()
@@ -194,27 +155,44 @@ class _Walk:
         anchor = self._anchor_of(heading)
         self.flush()
         self._write_heading(HEADINGS[heading.tag], text, visible, anchor)
-        return _DONE
+        return DONE
 
     def _preformatted(self, node: Node) -> Callable[[], None]:
+        self._fence(node)
+        return DONE
+
+    def _code_in_line(self, node: Node) -> None:
+        """Code in a cell or heading: a span for each of its lines."""
         self.flush()
-        code = code_text(node)[: 2 * self._limit]
-        if code.strip():
-            self.blocks.fence(clean_code(code), code_language(node))
-        return _DONE
+        for line in code_text(node)[: 2 * self._limit].split("\n"):
+            self._inline.code(line, exact=True)
+            self.flush()
 
     def _table(self, node: Node) -> Callable[[], None]:
         self.flush()
         rows = read_rows(node)
+        if self._notes and rows and (icon := icon_cell(rows)) is not None:
+            return self._beside_icon(icon, rows)
+        if is_listing(node, rows):
+            return self._preformatted(node)
         if not is_data_table(node, rows):
             return self.flush
         captions = [child for child in node.children if isinstance(child, Node) and child.tag == "caption"]
         while len(rows) > 1 and is_title_row(rows):
             captions += rows.pop(0).cells
         for caption in captions:
-            self.blocks.paragraph(*self._inline_of(caption.children))
+            self.blocks.paragraph(*self._inline_of(without_permalinks(caption)))
         self.blocks.table(*write_table(rows, self._cell))
-        return _DONE
+        return DONE
+
+    def _beside_icon(self, icon: Node, rows: Sequence[Row]) -> Callable[[], None]:
+        """A note whose icon a table places beside it: the icon's name is its title, unless it has one."""
+        self._icons.add(id(icon))
+        title = rows[0].cells[1]
+        if title.tag == "th":
+            self._icons.add(id(title))
+        self._bold_line(title.text() if title.tag == "th" else icon_name(icon))
+        return self.flush
 
     def _cell(self, node: Node) -> tuple[str, int]:
         text, visible = self._inline_of(node.children, _CELL_BREAK)
@@ -250,13 +228,23 @@ class _Walk:
         text, visible = self._inline_of(without_permalinks(node))
         if text:
             self.blocks.paragraph(text, visible, "term")
-        return _DONE
+        return DONE
 
     def _definition(self, _node: Node) -> Callable[[], None]:
         return self._enter_container(Container("definition", ": ", "  "))
 
     def _quote(self, _node: Node) -> Callable[[], None]:
         return self._enter_container(Container("quote", "> ", "> "))
+
+    def _note(self, node: Node) -> Callable[[], None]:
+        self._notes += 1
+        leave_quote = self._quote(node)
+
+        def leave() -> None:
+            leave_quote()
+            self._notes -= 1
+
+        return leave
 
     def _summary(self, node: Node) -> Callable[[], None]:
         if _HEADING_TAGS & node.holds:
@@ -265,8 +253,8 @@ class _Walk:
         self.flush()
         text, visible = self._inline_of(node.children)
         if text:
-            self.blocks.paragraph(_bold(text), visible)
-        return _DONE
+            self.blocks.paragraph(bold(text), visible)
+        return DONE
 
     def _enter_container(self, container: Container) -> Callable[[], None]:
         self.flush()
@@ -278,120 +266,31 @@ class _Walk:
         self.blocks.close()
 
     def _tab_list(self, node: Node) -> Callable[[], None]:
-        self.flush()
-        return _DONE if self._tabs.read(node) else self.flush
+        if self._tabs.read(node):
+            self.flush()
+            return DONE
+        return self._block_by_tag(node)
 
-    def _tab_panel(self, node: Node) -> Callable[[], None]:
+    def _tab_row(self, node: Node) -> Callable[[], None]:
+        if self._tabs.read_row(node):
+            self.flush()
+            return DONE
+        return self._block_by_tag(node)
+
+    def _block_by_tag(self, node: Node) -> Callable[[], None]:
+        special = self._special.get(node.tag)
+        if special is not None:
+            return special(node)
         self.flush()
-        if name := self._tabs.name_of(node):
-            self.blocks.paragraph(_bold(escape(name)), len(name))
         return self.flush
 
-    # --- inline elements
-
-    def _inline_of(self, nodes: Sequence[Node | str], separator: str = " ") -> tuple[str, int]:
-        """The Markdown of some nodes on one line, and its visible length."""
-        outer, self._inline = self._inline, InlineText()
-        outer_break, self._break = self._break, separator
-        outer_link, self._card_link = self._card_link, ""
-        self.run(nodes)
-        text, visible = self._inline.take()
-        if outer_link and text and separator == " ":
-            text = text if "](" in text else f"[{text}]({destination(outer_link)})"
-            outer_link = ""
-        self._inline, self._break, self._card_link = outer, outer_break, outer_link
-        text = text.replace("\n", " ")
-        if separator == " ":
-            return " ".join(text.split()), visible
-        return text.removesuffix(separator).rstrip(), visible
-
-    def _emphasised(self, node: Node) -> Callable[[], None]:
-        mark_up = _EMPHASIS[node.tag]
-        if mark_up in self._emphasis:
-            return _nothing
-        self._emphasis.add(mark_up)
-        mark = self._inline.open()
-
-        def leave() -> None:
-            self._emphasis.discard(mark_up)
-            self._inline.close(mark, mark_up, mark_up)
-
-        return leave
-
-    def _code(self, node: Node) -> Callable[[], None]:
-        self._inline.code("".join(node.pieces()))
-        return _DONE
-
-    def _formula(self, node: Node) -> Callable[[], None]:
-        """A formula's own alternative text, or what is shown of it; not the source that is kept beside."""
-        if alternative := node.get("alttext"):
-            self._inline.text(alternative, self._limit)
-            return _DONE
-        return _nothing
-
-    def _link(self, node: Node) -> Callable[[], None]:
-        url = self._absolute(node.get("href"))
-        if not url or self._in_link:
-            return _nothing
-        self._in_link = True
-        if self._break is None and node.holds & BLOCKS:
-            self.flush()
-            self._card_link = url
-            self._card_mark = self._inline.open()
-            return self._leave_card
-        mark = self._inline.open()
-
-        def leave() -> None:
-            self._in_link = False
-            self._inline.close(mark, "[", f"]({destination(url)})")
-
-        return leave
-
-    def _leave_card(self) -> None:
-        self.flush()
-        self._in_link = False
-        self._card_link = ""
-
-    def _absolute(self, reference: str) -> str:
-        if not reference or len(reference) > MAX_LINK_LENGTH or reference.startswith(("javascript:", "data:")):
-            return ""
-        url = resolve(self._base_url, reference) or ""
-        return url if url.startswith(("http://", "https://", "mailto:", "tel:")) and len(url) <= MAX_LINK_LENGTH else ""
-
-    def _line_break(self, _node: Node) -> Callable[[], None]:
-        if self._break is not None:
-            self._inline.break_line(self._break)
-        elif self._inline.ends_with(HARD_BREAK):
-            self.flush()
-        else:
-            self._inline.break_line(HARD_BREAK)
-        return _DONE
-
-    def _image(self, node: Node) -> Callable[[], None]:
-        alternative = " ".join(clean(node.get("alt")).split())
-        if alternative and not _FILE_NAME.fullmatch(alternative):
-            sources = (self._absolute(node.get(name)) for name in ("src", "data-src", "data-lazy-src", "data-original"))
-            if url := next(filter(None, sources), ""):
-                label = escape(alternative.replace("[", "(").replace("]", ")"))
-                self._inline.syntax(f"![{label}]({destination(url)})")
-        return _DONE
+    def _tab_panel(self, node: Node) -> Callable[[], None]:
+        self._bold_line(self._tabs.name_of(node))
+        return self._block_by_tag(node)
 
     def _anchor_of(self, heading: Node) -> str | None:
         return self._anchors.of(heading, None if self._inline.has_text() else self.blocks.count)
 
 
-def _nothing() -> None:
-    """Leave an element whose end means nothing."""
-
-
-def _DONE() -> None:  # noqa: N802 - a marker, compared by identity
-    """Stands for "nothing of this element is left to walk"."""
-
-
-def clean_code(code: str) -> str:
-    """Code without characters that no source file holds; tabs and line breaks stay."""
-    return code if code.isascii() else code.replace("\u200b", "").replace("\ufeff", "").replace("\u00a0", " ")
-
-
-def _bold(text: str) -> str:
-    return text if "**" in text else f"**{text}**"
+def _pass_over(_node: Node) -> Callable[[], None]:
+    return DONE

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 _LANGUAGE_NAME: Final = r"([a-z0-9][a-z0-9+#._-]{0,30})"
 _PREFIXED: Final = re.compile(
-    rf"(?:^|\s)(?:language|lang|highlight-source|highlight|brush|sourcecode|code)[-:_]\s*{_LANGUAGE_NAME}(?=[\s;]|$)"
+    r"(?:^|\s)(language|lang|highlight-source|mw-highlight-lang|highlight|brush|sourcecode|code)[-:_]\s*"
+    rf"{_LANGUAGE_NAME}(?=[\s;]|$)"
 )
+_HUMAN_LANGUAGE: Final = re.compile(r"[a-z]{2}(?:[-_][a-z]{2,4})?")
 _KNOWN: Final = names(
     "bash sh shell console python python3 py pycon javascript js jsx typescript ts tsx json yaml yml toml ini xml"
     " html css scss sql pgsql plpgsql psql java kotlin scala swift c cpp csharp go rust ruby php perl lua r haskell"
     " elixir erlang clojure dart powershell dockerfile docker makefile nginx graphql diff hcl terraform text plaintext"
+    " cs fs hs kt md pl ps py rb rs tf vb vi"
 )
 _NOT_LANGUAGES: Final = names(
     "default none block wrapper box toolbar snippet example line lines content container copy source output highlight"
@@ -25,9 +28,12 @@ _NOT_LANGUAGES: Final = names(
 )
 _LINE_WORDS: Final = re.compile(r"(?:^|\s)(?:code-?line|line|view-line|cl|token-line|react-code-line|ec-line)(?:\s|$)")
 _GUTTER: Final = re.compile(
-    r"(?:^|\s)(?:linenos?|line-?numbers?(?:-rows)?|gutter|lnt?|rouge-gutter|hljs-ln-numbers|blob-num|linenodiv|code-copy\S*|copy\S*)(?:\s|$)"
+    r"(?:^|\s)(?:linenos?|line-?numbers?(?:-rows)?|gutter|lnt?|rouge-gutter|hljs-ln-numbers|blob-num|linenodiv|code-copy\S*|copy\S*|codemirror-(?:linenumber|gutter)\S*|cm-gutters?|ttc)(?:\s|$)"
 )
-_BLOCKS: Final = frozenset({"div", "p", "li", "tr"})
+_BLOCKS: Final = frozenset({"div", "p", "li", "pre", "tr"})
+_PLACING: Final = frozenset({"table", "tbody", "tr", "td"})
+_NAMING: Final = ("data-lang", "data-language", "data-code-lang", "language", "code-brush")
+_DEPTH_OF_CODE: Final = 3
 _SKIPPED: Final = frozenset({"button", "script", "style", "svg", "template"})
 ANCESTORS_WITH_LANGUAGE: Final = 3
 
@@ -39,29 +45,60 @@ def code_text(pre: Node) -> str:
     return text.removeprefix("\n").rstrip()
 
 
+def is_gutter(class_names: str) -> bool:
+    """Whether an element with such classes, in lower case, holds line numbers or a copy button."""
+    return bool(_GUTTER.search(class_names))
+
+
 def code_language(pre: Node) -> str:
     """The language as the page names it, or empty."""
-    inner = [child for child in pre.children if isinstance(child, Node)][:1]
-    outer = [node for node, _ in zip(pre.ancestors(), range(ANCESTORS_WITH_LANGUAGE), strict=False)]
-    for node in (pre, *inner, *outer):
-        if language := _language_of(node, named_only=node in outer):
+    for node in _holders(pre):
+        if language := _language_of(node, named_only=False):
+            return language
+    around = (node for node in pre.ancestors() if node.tag not in _PLACING)
+    for node, _ in zip(around, range(ANCESTORS_WITH_LANGUAGE), strict=False):
+        if language := _language_of(node, named_only=True):
             return language
     return ""
 
 
+def _holders(pre: Node) -> Iterator[Node]:
+    """The element and the first within it, down to the one with the code."""
+    node: Node | None = pre
+    for _ in range(_DEPTH_OF_CODE):
+        if node is None:
+            return
+        yield node
+        node = next((child for child in node.children if isinstance(child, Node) and child.tag not in _SKIPPED), None)
+
+
 def _language_of(node: Node, *, named_only: bool) -> str:
-    for attribute in ("data-lang", "data-language", "data-code-lang"):
+    if not node.attributes:
+        return ""
+    for attribute in _NAMING:
         value = node.get(attribute).lower()
-        if re.fullmatch(_LANGUAGE_NAME, value) and value not in _NOT_LANGUAGES:
+        if value and re.fullmatch(_LANGUAGE_NAME, value) and value not in _NOT_LANGUAGES:
             return value
-    written = node.get("class").lower()[:1_000]
+    written = f"{node.get('class')} {node.get('data-syntaxhighlighter-params')}".lower()[:1_000]
     for match in _PREFIXED.finditer(written):
-        if match[1] not in _NOT_LANGUAGES:
-            return match[1]
+        if _is_language(match[1], match[2], outside=named_only):
+            return match[2]
     if named_only:
         return ""
     words = [word.removesuffix(";") for word in written.split()]
     return next((word for word in words if word in _KNOWN and word not in _NOT_LANGUAGES), "")
+
+
+def clean_code(code: str) -> str:
+    """Code without characters that no source file holds; tabs and line breaks stay."""
+    return code if code.isascii() else code.replace("\u200b", "").replace("\ufeff", "").replace("\u00a0", " ")
+
+
+def _is_language(prefix: str, name: str, *, outside: bool) -> bool:
+    """`code-group` names no language, and `lang-en` around code that of the page."""
+    if name in _NOT_LANGUAGES or (prefix == "code" and name not in _KNOWN):
+        return False
+    return not outside or name in _KNOWN or not _HUMAN_LANGUAGE.fullmatch(name)
 
 
 def _code_pieces(pre: Node) -> Iterator[str]:
@@ -86,12 +123,20 @@ def _code_pieces(pre: Node) -> Iterator[str]:
             yield "\n"
             at_line_start = True
         elif item is pre or (item.tag not in _SKIPPED and not _GUTTER.search(item.get("class").lower())):
-            if item is not pre and lines.include(item):
+            if _is_blank_line(item):
+                yield "\n"
+                at_line_start = made_break = True
+            elif item is not pre and lines.include(item):
                 stack.append(None)
                 stack.extend(reversed(item.children))
                 stack.append(None)
             else:
                 stack.extend(reversed(item.children))
+
+
+def _is_blank_line(node: Node) -> bool:
+    """Whether a line's element holds nothing but its line break."""
+    return node.tag == "div" and len(node.children) == 1 and node.children[0] == "\n"
 
 
 class _Lines:

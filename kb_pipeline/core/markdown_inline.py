@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 # Invisible characters that split words: soft hyphen, zero-width space, word joiner, BOM, and C0/C1 controls.
 _INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
@@ -14,6 +17,9 @@ _SYNTAX: Final = re.compile(
 )
 _LINE_START: Final = re.compile(r"^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+$|-{2,}$|~{3,}|:(?=\s))")
 _NUMBER_START: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+# A line break in the source between two letters of a script without spaces is none (CSS Text 3, 4.1.3).
+_WIDE: Final = "[\u2e80-\u303f\u3041-\u30ff\u3400-\u9fff\uff00-\uff60]"
+_WIDE_BREAK: Final = re.compile(rf"(?<={_WIDE})[ \t]*[\r\n]\s*(?={_WIDE})")
 HARD_BREAK: Final = "  \n"
 
 
@@ -62,23 +68,25 @@ class InlineText:
         """Add text as the page has it; after `most` visible characters no more is taken."""
         if self.visible > most:
             return
-        raw = clean(raw[: 2 * most])
-        words = raw.split()
-        if not words:
+        raw = raw[: 2 * most]
+        collapsed = " ".join(raw.split())
+        if not (collapsed.isascii() and collapsed.isprintable()):
+            raw = clean(_WIDE_BREAK.sub("", raw))
+            collapsed = " ".join(raw.split())
+        if not collapsed:
             self._space = self._space or bool(raw)
             return
         if raw[0].isspace():
             self._space = True
         self._make_space()
-        collapsed = " ".join(words)
         self._parts.append(escape(collapsed))
         self._begun = True
         self.visible += len(collapsed)
         self._space = raw[-1].isspace()
 
-    def code(self, text: str) -> None:
-        """Add a code span."""
-        collapsed = " ".join(clean(text).split())
+    def code(self, text: str, *, exact: bool = False) -> None:
+        """Add a code span, its white space collapsed unless it is to stay `exact`."""
+        collapsed = clean(text).rstrip() if exact else " ".join(clean(text).split())
         if collapsed:
             self._make_space()
             self._parts.append(code_span(collapsed))
@@ -117,12 +125,22 @@ class InlineText:
         """Whether anything was collected."""
         return self._begun
 
+    def is_only(self, texts: AbstractSet[str]) -> bool:
+        """Whether all that was collected is one of `texts`; if so, it is dropped."""
+        if not self._begun or "".join(self._parts).strip().lower() not in texts:
+            return False
+        self.take()
+        return True
+
     def ends_with(self, written: str) -> bool:
         """Whether `written` is the last thing that was added."""
         return bool(self._parts) and self._parts[-1] == written
 
     def take(self) -> tuple[str, int]:
         """Return what was collected and its visible length, and begin anew."""
+        if not self._parts:
+            self._space = False
+            return "", 0
         joined = "".join(self._parts)
         # A blank before a link without text was counted, and nobody sees it.
         visible = self.visible - (len(joined) - len(joined.rstrip(" ")))

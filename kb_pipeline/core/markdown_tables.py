@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.html_tree import Node
+from kb_pipeline.core.markdown_code import is_gutter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,11 @@ MAX_COLUMNS: Final = 200
 MAX_CELLS: Final = 50_000
 _SECTIONS: Final = frozenset({"thead", "tbody", "tfoot"})
 _NOT_IN_CELLS: Final = frozenset({"table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "article", "section", "dl"})
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_BOLD: Final = frozenset({"b", "strong", "h1", "h2", "h3", "h4", "h5", "h6"})
+_CELL_ROLES: Final = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
+_SHORT_CELL: Final = 200
+_NEAR_TOP: Final = 5
 _FILLED: Final = "\0"
 """Marks the columns of a body cell's span after the first: the text stands once."""
 
@@ -27,14 +33,30 @@ class Row:
 
 
 def read_rows(table: Node) -> list[Row]:
-    """The rows of the table itself, those of nested tables left out."""
+    """The rows of the table itself, those of nested tables left out. `table` may be one by its role only."""
     rows: list[Row] = []
-    for section, row in _row_nodes(table):
-        cells = tuple(cell for cell in row.children if isinstance(cell, Node) and cell.tag in {"td", "th"})
+    for section, row in _row_nodes(table) if table.tag == "table" else _role_rows(table):
+        cells = tuple(cell for cell in row.children if isinstance(cell, Node) and _is_cell(cell))
         if cells:
-            all_headers = all(cell.tag == "th" for cell in cells)
+            all_headers = all(cell.tag == "th" or cell.get("role") == "columnheader" for cell in cells)
             rows.append(Row(cells, section == "thead" or (all_headers and all(before.heads for before in rows))))
+    if len(rows) > 1 and not rows[0].heads and _is_bold(rows[0]) and not _is_bold(rows[1]):
+        rows[0] = Row(rows[0].cells, heads=True)
     return rows
+
+
+def _is_cell(node: Node) -> bool:
+    return node.tag in {"td", "th"} or node.attributes.get("role") in _CELL_ROLES
+
+
+def _is_bold(row: Row) -> bool:
+    """Whether all that a row says stands in bold: that is how an editor without header cells marks one."""
+    return len(row.cells) > 1 and all(map(_is_bold_cell, row.cells))
+
+
+def _is_bold_cell(cell: Node) -> bool:
+    inner = next((node for node in cell.iter() if node.tag in _BOLD), None)
+    return inner is not None and 0 < inner.letters == cell.letters
 
 
 def _row_nodes(table: Node) -> Iterator[tuple[str, Node]]:
@@ -47,19 +69,58 @@ def _row_nodes(table: Node) -> Iterator[tuple[str, Node]]:
             yield from ((child.tag, row) for row in child.children if isinstance(row, Node) and row.tag == "tr")
 
 
+def _role_rows(table: Node) -> Iterator[tuple[str, Node]]:
+    for child in table.children:
+        if not isinstance(child, Node):
+            continue
+        if child.get("role") == "row":
+            yield "", child
+        elif child.get("role") == "rowgroup":
+            yield from (("", row) for row in child.children if isinstance(row, Node) and row.get("role") == "row")
+
+
 def is_data_table(table: Node, rows: Sequence[Row]) -> bool:
     """Whether the table holds data. Otherwise it only places blocks on the page."""
-    if table.get("role") in {"presentation", "none"} or not rows:
+    if not rows or (table.get("role") in {"presentation", "none"} and not _is_even(rows)):
         return False
     if max(len(row.cells) for row in rows) < 2 and not rows[0].heads:  # noqa: PLR2004 - one column is a stack of blocks
         return False
-    return not any(_NOT_IN_CELLS & cell.holds for row in rows for cell in row.cells)
+    headed = rows[0].heads and not any(is_gutter(row.cells[0].get("class").lower()) for row in rows)
+    return not any(_holds_blocks(cell, row, headed=headed) for row in rows for cell in row.cells)
+
+
+def is_listing(table: Node, rows: Sequence[Row]) -> bool:
+    """Whether a table is code: each line of it a row, beside its number."""
+    if "pre" in table.holds or not rows:
+        return False
+    return all(len(row.cells) == 2 and is_gutter(row.cells[0].get("class").lower()) for row in rows)  # noqa: PLR2004
+
+
+def _holds_blocks(cell: Node, row: Row, *, headed: bool) -> bool:
+    """Whether a cell holds what no cell of a Markdown table can. A heading may be all that a cell says, and code
+    stand in a table whose columns are named: without names it places code beside its line numbers."""
+    blocks = _NOT_IN_CELLS & cell.holds
+    if headed:
+        blocks -= {"pre"}
+    if blocks and blocks <= _HEADINGS:
+        heading = cell.find(*blocks)
+        return heading is None or heading.letters != cell.letters or len(row.cells) == 1
+    return bool(blocks)
+
+
+def _is_even(rows: Sequence[Row]) -> bool:
+    """Whether a table that calls itself lay-out is as even as only data are: short texts in every place."""
+    widths = {len(row.cells) for row in rows}
+    short = all(0 < cell.letters <= _SHORT_CELL for row in rows for cell in row.cells)
+    return len(rows) > 1 and len(widths) == 1 and min(widths) > 1 and short
 
 
 def is_title_row(rows: Sequence[Row]) -> bool:
     """Whether the first row is one header cell over more than one column: a title, where others have a caption."""
     first = rows[0]
-    return first.heads and len(first.cells) == 1 and len(rows[1].cells) > 1
+    spanned = first.cells[0].get("colspan") not in {"", "1"}
+    wide = len(rows[1].cells) > 1 or (spanned and any(len(row.cells) > 1 for row in rows[:_NEAR_TOP]))
+    return first.heads and len(first.cells) == 1 and wide
 
 
 def write_table(rows: Sequence[Row], cell_text: Callable[[Node], tuple[str, int]]) -> tuple[list[str], int]:

@@ -10,6 +10,7 @@ from kb_pipeline.core.markdown_inline import escape_line_start
 MAX_NESTING: Final = 12
 """Containers inside containers that are drawn; deeper ones add no further indent."""
 _ITEM_KINDS: Final = frozenset({"item", "definition"})
+_PLAIN_KINDS: Final = frozenset({"paragraph", "term"})
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ class Blocks:
         if self.full or not lines:
             return False
         drawn = self._open[:MAX_NESTING]
-        first = "".join(container.rest if container.used else container.first for container in drawn)
+        first = "".join(box.rest if box.used or self._unmarked(box, kind) else box.first for box in drawn)
         rest = "".join(container.rest for container in drawn)
         written = [f"{first}{lines[0]}".rstrip() if not lines[0] else f"{first}{lines[0]}"]
         written += [f"{rest}{line}" if line else rest.rstrip() for line in lines[1:]]
@@ -100,13 +101,19 @@ class Blocks:
         self._before, self._kind_before = list(self._open), kind
         return bool(written)
 
+    def _unmarked(self, box: Container, kind: str) -> bool:
+        """Whether a definition begins without its colon: after one, CommonMark reads a fence or list as text."""
+        return box.kind == "definition" and not box.used and (kind not in _PLAIN_KINDS or box is not self._open[-1])
+
     def _needs_blank_line(self, kind: str) -> bool:
         if kind == "term":
             return self._kind_before != "term"
-        starts_item = any(not box.used and box.kind in _ITEM_KINDS for box in self._open)
-        return not (
-            starts_item and (self._kind_before == "term" or any(box.kind in _ITEM_KINDS for box in self._before))
-        )
+        depth = next((place for place, box in enumerate(self._open) if not box.used and box.kind in _ITEM_KINDS), -1)
+        if depth < 0 or any(self._unmarked(box, kind) for box in self._open):
+            return True
+        if len(self._before) > depth and self._before[depth].kind != self._open[depth].kind:
+            return True
+        return not (self._kind_before == "term" or any(box.kind in _ITEM_KINDS for box in self._before))
 
     def _fitting(self, lines: list[str], kind: str) -> tuple[list[str], bool]:
         """As many lines as fit; the last of a paragraph is cut, a fence is closed."""

@@ -108,7 +108,7 @@ def test_a_header_cell_over_the_whole_table_is_its_title():
 
 def test_a_definition_stands_under_its_term():
     html = "<dl><dt>fsync</dt><dd>Flushes.<pre>on\n  off</pre></dd><dt>a</dt><dt>b</dt><dd><ul><li>x</ul></dd></dl>"
-    assert markdown(html) == "fsync\n: Flushes.\n\n  ```\n  on\n    off\n  ```\n\na\nb\n: - x\n"
+    assert markdown(html) == "fsync\n: Flushes.\n\n  ```\n  on\n    off\n  ```\n\na\nb\n\n  - x\n"
 
 
 def test_quotes_admonitions_and_details_are_kept():
