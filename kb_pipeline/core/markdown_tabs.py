@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _MOSTLY: Final = 0.8
 """Share of a tab list's letters that are in its tabs."""
 _MOST_TABS: Final = 50
+_MOST_BESIDE: Final = 400
+"""Elements and pieces of text around a row: each row looks at all of them."""
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "data-w-tab", "data-tab", "href")
 _NAMED_BY: Final = ("id", "data-w-tab", "data-tab")
 _NOT_IN_ROWS: Final = names("h1 h2 h3 h4 h5 h6 p pre table section article blockquote dl")
@@ -111,7 +113,7 @@ def _is_within_page(link: Node) -> bool:
 
 def _panels_after(row: Node, count: int) -> list[Node]:
     """As many elements as there are tabs: those that follow the row, or all within the one that does."""
-    if row.parent is None or not _ALIKE <= count <= _MOST_TABS:
+    if row.parent is None or len(row.parent.children) > _MOST_BESIDE or not _ALIKE <= count <= _MOST_TABS:
         return []
     beside = [child for child in row.parent.children if isinstance(child, Node)]
     following = beside[next(place for place, node in enumerate(beside) if node is row) + 1 :]
