@@ -64,6 +64,8 @@ _PATTERNS: Final = (
         ClassKind.TABS,
     ),
 )
+_STEMS: Final = re.compile(r"admonition|callout|-block|-macro|-alert|title|heading|codeblock|tab")
+"""One of these is in every word that a pattern matches."""
 _PRECEDENCE: Final = tuple(ClassKind)[1:]
 
 
@@ -79,8 +81,8 @@ def class_kind(written: str) -> ClassKind:
 def _word_kind(word: str) -> ClassKind:
     """What one word of a class attribute says. Cached: style sheets repeat a few hundred words on all pages."""
     known = _WORDS.get(word)
-    if known is not None:
-        return known
+    if known is not None or not _STEMS.search(word):
+        return known or ClassKind.PLAIN
     return next((kind for pattern, kind in _PATTERNS if pattern.fullmatch(word)), ClassKind.PLAIN)
 
 
