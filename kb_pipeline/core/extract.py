@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.core.html_tree import Node
 
-EXTRACTOR_VERSION: Final = "2"
+EXTRACTOR_VERSION: Final = "3"
 """Raised with every change that gives another text for the same body."""
 
 _FULL_QUALITY_CHARACTERS: Final = 1_000
