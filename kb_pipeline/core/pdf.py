@@ -6,14 +6,19 @@ How the lines become Markdown is in `core.pdf_markdown`.
 from __future__ import annotations
 
 import logging
-import math
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from kb_pipeline.core.pdf_fonts import Fonts
+from kb_pipeline.core.pdf_layout import in_reading_order
+from kb_pipeline.core.pdf_outline import outline_of
+from kb_pipeline.core.pdf_running import without_running
+from kb_pipeline.core.pdf_runs import OutOfTimeError, PageRuns, turned_rule
+from kb_pipeline.core.pdf_segments import segments_of
 from kb_pipeline.errors import PdfProblem, PdfUnreadable
 
 if TYPE_CHECKING:
@@ -21,18 +26,21 @@ if TYPE_CHECKING:
 
     from pypdf import PageObject, PdfReader
 
+    from kb_pipeline.core.pdf_layout import PlacedSegment
+    from kb_pipeline.core.pdf_outline import OutlineEntry
+    from kb_pipeline.core.pdf_runs import Rule
+    from kb_pipeline.core.pdf_segments import Segment
+
 MAX_PAGES: Final = 1_000
 MAX_CHARACTERS: Final = 250_000
 """Reading stops after the page that passes this: a text is cut at less."""
 MAX_SECONDS: Final = 15.0
 MAX_STREAM_BYTES: Final = 32 * 2**20
 """Most bytes that one compressed stream may unfold to; text needs a fraction of it."""
-_TYPEWRITER: Final = re.compile(r"courier|mono|consol|typewriter|cmtt|menlo|lucidacons", re.IGNORECASE)
 _TAIL_BYTES: Final = 4_096
 _INLINE_IMAGE: Final = re.compile(rb"(?:^|\s)BI\s[^<>]{0,500}?\sID\s")
 _MOST_DRAWN: Final = 64
 """Pictures and forms of a page that are looked at."""
-_OPERATIONS_BETWEEN_CLOCK_READINGS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,15 @@ class PdfLine:
     height: float = 0.0
     is_code: bool = False
     """Set in a typewriter face; its white space is kept then."""
+    is_bold: bool = False
+    indent: float = 0.0
+    """From the near edge of its column, and `short` from the far one, in points."""
+    short: float = 0.0
+    width: float = 0.0
+    column: int = 0
+    """Parts of a page with a column each, counted as they are read."""
+    table: tuple[tuple[str, ...], ...] = ()
+    """The cells of a table, by rows; `text` holds them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +71,19 @@ class PdfDocument:
     pages: tuple[tuple[PdfLine, ...], ...]
     page_count: int
     truncated: bool
+    outline: tuple[OutlineEntry, ...] = ()
 
 
-class _OutOfTimeError(Exception):
-    """The time for one PDF is used up."""
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Text of one direction on a page."""
+
+    segments: list[Segment]
+    rules: list[Rule]
 
 
 def read_pdf(body: bytes) -> PdfDocument:
-    """Read a PDF's text page by page, in the order its content streams draw it.
+    """Read a PDF's text page by page, in reading order.
 
     Raises PdfUnreadable when the file is encrypted, broken, beyond the limits, or holds no text (then `problem` tells
     scanned pages from empty ones).
@@ -89,7 +111,7 @@ def read_pdf(body: bytes) -> PdfDocument:
         raise PdfUnreadable(PdfProblem.ENCRYPTED, "the PDF is encrypted and asks for a password") from None
     except LimitReachedError as error:
         raise PdfUnreadable(PdfProblem.TOO_BIG, f"the PDF needs more memory or work than it may: {error}") from None
-    except _OutOfTimeError:
+    except OutOfTimeError:
         raise PdfUnreadable(
             PdfProblem.TOO_BIG, f"no page of the PDF could be read within {MAX_SECONDS:.0f} s"
         ) from None
@@ -115,25 +137,26 @@ def _read(reader: PdfReader) -> PdfDocument:
         reader.decrypt("")
     deadline = time.monotonic() + MAX_SECONDS
     count = len(reader.pages)
-    pages: list[tuple[PdfLine, ...]] = []
+    pages: list[list[_Frame]] = []
     characters = 0
     has_images = False
+    fonts = Fonts()
     for number in range(min(count, MAX_PAGES)):
         page = reader.pages[number]
         try:
-            lines = _page_lines(page, deadline)
-        except _OutOfTimeError:
+            drawn = _page_runs(page, fonts, deadline)
+        except OutOfTimeError:
             if not characters:
                 raise
             break
-        pages.append(lines)
-        characters += sum(len(line.text) for line in lines)
-        has_images = has_images or (not lines and _shows_images(page))
+        pages.append(_frames(drawn))
+        characters += sum(len(run.text) for run in drawn.runs)
+        has_images = has_images or (not drawn.runs and _shows_images(page))
         if characters > MAX_CHARACTERS or time.monotonic() > deadline:
             break
     if not characters:
         raise _nothing_to_read(count, has_images=has_images)
-    return PdfDocument(_title(reader), tuple(pages), count, len(pages) < count)
+    return PdfDocument(_title(reader), _laid_out(pages), count, len(pages) < count, outline_of(reader))
 
 
 def _nothing_to_read(pages: int, *, has_images: bool) -> PdfUnreadable:
@@ -142,70 +165,60 @@ def _nothing_to_read(pages: int, *, has_images: bool) -> PdfUnreadable:
     return PdfUnreadable(PdfProblem.EMPTY, f"the PDF's {pages} pages hold no text")
 
 
-def _page_lines(page: PageObject, deadline: float) -> tuple[PdfLine, ...]:
-    """A page's lines. One page that cannot be read is left out; the others are worth having."""
+def _page_runs(page: PageObject, fonts: Fonts, deadline: float) -> PageRuns:
+    """What a page draws. One page that cannot be read is left out; the others are worth having."""
     from pypdf.errors import PyPdfError  # noqa: PLC0415
+    from pypdf.generic import ContentStream  # noqa: PLC0415
 
-    collector = _LineCollector(deadline)
+    drawn = PageRuns(fonts, deadline)
     try:
-        page.extract_text(visitor_text=collector.text, visitor_operand_before=collector.operation)
+        resources = page.get("/Resources")
+        if resources is not None and "/Contents" in page:
+            drawn.read(ContentStream(page["/Contents"].get_object(), page.pdf, "bytes"), resources.get_object())
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, ArithmeticError):
-        if not collector.lines():
+        if not drawn.runs:
             raise
-    return tuple(collector.lines())
+    return drawn
 
 
-class _LineCollector:
-    """Puts the pieces that pypdf hands out together to lines."""
-
-    def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
-        self._operations = 0
-        self._pieces: list[_Piece] = []
-
-    def operation(self, *_: Any) -> None:
-        self._operations += 1
-        if self._operations % _OPERATIONS_BETWEEN_CLOCK_READINGS == 0 and time.monotonic() > self._deadline:
-            raise _OutOfTimeError
-
-    def text(self, text: str, current: Sequence[float], matrix: Sequence[float], font: Any, size: float) -> None:
-        if text:
-            scale = math.hypot(matrix[2], matrix[3]) * math.hypot(current[2], current[3])
-            height = current[1] * matrix[4] + current[3] * matrix[5] + current[5]
-            face = str(font.get("/BaseFont", "")) if font else ""
-            self._pieces.append(_Piece(text, round(abs(size) * scale * 2) / 2, height, bool(_TYPEWRITER.search(face))))
-
-    def lines(self) -> list[PdfLine]:
-        lines: list[PdfLine] = []
-        parts: list[_Piece] = []
-        for piece in self._pieces:
-            first, *others = piece.text.split("\n")
-            parts.append(replace(piece, text=first))
-            for other in others:
-                lines += _line(parts)
-                parts = [replace(piece, text=other)]
-        return lines + _line(parts)
+def _frames(drawn: PageRuns) -> list[_Frame]:
+    """The text of each direction, that with most letters first: a page on its side reads as one that stands."""
+    runs = [run for run in drawn.runs if not run.is_artifact] or drawn.runs
+    letters: Counter[int] = Counter()
+    for run in runs:
+        letters[run.quarter] += len(run.text)
+    frames = []
+    for quarter, _ in letters.most_common():
+        rules = [turned_rule(rule, quarter) for rule in drawn.rules]
+        frames.append(_Frame(segments_of([run for run in runs if run.quarter == quarter], rules), rules))
+    return frames
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    text: str
-    size: float
-    height: float
-    is_code: bool
+def _laid_out(pages: Sequence[Sequence[_Frame]]) -> tuple[tuple[PdfLine, ...], ...]:
+    """The lines of the pages, without what runs through them."""
+    upright = without_running([frames[0].segments if frames else [] for frames in pages])
+    laid_out = []
+    for frames, segments in zip(pages, upright, strict=True):
+        turned = [(frame.segments, frame.rules) for frame in frames[1:]]
+        parts = [(segments, frames[0].rules), *turned] if frames else []
+        laid_out.append(tuple(_line(placed) for part in parts for placed in in_reading_order(*part)))
+    return tuple(laid_out)
 
 
-def _line(pieces: Sequence[_Piece]) -> list[PdfLine]:
-    written = [piece for piece in pieces if piece.text.strip()]
-    if not written:
-        return []
-    text = "".join(piece.text for piece in pieces).replace("\0", "")
-    letters: Counter[float] = Counter()
-    for piece in written:
-        letters[piece.size] += len(piece.text.strip())
-    is_code = all(piece.is_code for piece in written)
-    shown = text.rstrip() if is_code else " ".join(text.split())
-    return [PdfLine(shown, letters.most_common(1)[0][0], written[0].height, is_code)]
+def _line(placed: PlacedSegment) -> PdfLine:
+    segment = placed.segment
+    return PdfLine(
+        segment.text,
+        segment.size,
+        segment.top if segment.table else segment.base,
+        segment.is_code,
+        segment.is_bold,
+        segment.left - placed.near,
+        placed.far - segment.right,
+        segment.width,
+        placed.column,
+        segment.table,
+    )
 
 
 def _shows_images(page: PageObject) -> bool:
