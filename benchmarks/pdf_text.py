@@ -67,20 +67,11 @@ def heading_score(found: Sequence[str], wanted: Sequence[str]) -> float:
 
 
 def cells_kept(lines: Sequence[str], sample: Sample) -> float:
-    """Cells of rows that stand on one line with their cells in order."""
+    """Cells of rows that stand on a line of their own, in order."""
+    found = [WORD.findall(line) for line in lines]
     rows = [row for table in sample.tables for row in table]
-    kept = sum(len(row) for row in rows if any(in_order(row, line) for line in lines))
+    kept = sum(len(row) for row in rows if WORD.findall(" ".join(row)) in found)
     return kept / sum(map(len, rows))
-
-
-def in_order(cells: Sequence[str], line: str) -> bool:
-    at = 0
-    for cell in cells:
-        at = line.find(cell, at)
-        if at < 0:
-            return False
-        at += len(cell)
-    return True
 
 
 def ours(body: bytes) -> str:

@@ -18,6 +18,10 @@ _IDENTITY: Final[Matrix] = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _OPERATIONS_BETWEEN_CLOCK_READINGS: Final = 256
 _MOST_RUNS: Final = 100_000
 """Runs of one page; with a glyph each they are far more than a page has."""
+_MOST_CHARACTERS: Final = 400_000
+"""Characters of one page; one code may stand for many, and a stream may have millions."""
+_MOST_CODES: Final = 2**16
+"""Bytes of one string that are read."""
 _MOST_RULES: Final = 2_000
 _DEEPEST: Final = 12
 """Forms within forms that are read."""
@@ -86,6 +90,7 @@ class PageRuns:
     deadline: float
     runs: list[Run] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
+    characters: int = 0
     _operations: int = 0
 
     def read(self, content: Any, resources: Any, matrix: Matrix = _IDENTITY, depth: int = 0) -> None:
@@ -95,7 +100,7 @@ class PageRuns:
             self._operations += 1
             if self._operations % _OPERATIONS_BETWEEN_CLOCK_READINGS == 0 and time.monotonic() > self.deadline:
                 raise OutOfTimeError
-            if len(self.runs) > _MOST_RUNS:
+            if len(self.runs) > _MOST_RUNS or self.characters > _MOST_CHARACTERS:
                 return
             handler = _HANDLERS.get(operator)
             if handler is not None:
@@ -170,7 +175,9 @@ class _Stream:
         pen = _Pen(state, state.font)
         for item in operands[0]:
             if isinstance(item, str | bytes):
-                pen.write(item)
+                if self.page.characters > _MOST_CHARACTERS:
+                    break
+                self.page.characters += pen.write(item[:_MOST_CODES], _MOST_CHARACTERS - self.page.characters)
             else:
                 pen.skip(-float(item) / 1000 * state.size * state.stretch)
         pen.end()
@@ -272,9 +279,13 @@ class _Pen:
     text: list[str] = field(default_factory=list)
     pieces: list[tuple[str, float, float]] = field(default_factory=list)
 
-    def write(self, shown: bytes | str) -> None:
-        state, spaces = self.state, 0
+    def write(self, shown: bytes | str, most: int) -> int:
+        """Show a string, cut after so many characters; gives their number."""
+        state, spaces, written = self.state, 0, 0
         for text, width, is_space in self.font.characters(shown):
+            written += len(text)
+            if written > most:
+                break
             spaces = spaces + 1 if text == " " else 0
             if not self.text:
                 self.start = self.at
@@ -287,6 +298,7 @@ class _Pen:
                 self.end_of_text = self.at
             elif spaces == _SPACES and not self.font.is_code:
                 self.end()
+        return written
 
     def skip(self, width: float) -> None:
         self.at += width

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SOFT_HYPHEN: Final = "\u00ad"
+_LONGEST_WORD: Final = 80
 _DIVIDED: Final = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)[-\u2010]$")
 _FIRST: Final = re.compile(r"[^\W\d_]+")
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
@@ -37,7 +38,8 @@ class Words:
         """Two lines of a paragraph as one."""
         if before.endswith(SOFT_HYPHEN):
             return before.rstrip(SOFT_HYPHEN) + line
-        divided, first = _DIVIDED.search(before), _FIRST.match(line)
+        # Only the last words: a paragraph of thousands of lines is not read again for each.
+        divided, first = _DIVIDED.search(before[-_LONGEST_WORD:]), _FIRST.match(line)
         if not divided or not first:
             return glued(before, line)
         if not line[0].islower() and not divided[1].isupper():

@@ -10,6 +10,7 @@ from kb_pipeline_tests.core.pdfs.columns import (
     odd_order,
     three_columns,
 )
+from kb_pipeline_tests.core.pdfs.drawing import drawn_twice, forms, glyphs, justified
 from kb_pipeline_tests.core.pdfs.parts import bold_headings, code, footnotes, letter, lists, outlined
 from kb_pipeline_tests.core.pdfs.reports import facing_pages, mixed_sizes, on_its_side, report, turned_text
 from kb_pipeline_tests.core.pdfs.scripts import chinese, hebrew, japanese
@@ -21,6 +22,7 @@ KINDS = {
     for kind in (
         report, facing_pages, mixed_sizes, on_its_side, turned_text,
         columns, columns_by_rows, columns_with_figures, three_columns, newsletter, odd_order,
+        glyphs, justified, forms, drawn_twice,
         letter, footnotes, bold_headings, lists, code, outlined,
         ruled_table, blank_table, booktabs, wrapped_cells, table_in_columns,
         hebrew, chinese, japanese,
