@@ -26,6 +26,8 @@ _NUMBER: Final = re.compile(
     r"^\W*(?:page|p\.|seite|página|стр\.?)?\W*(\d{1,4})\W*(?:(?:of|/|von|de|из)\W*\d{1,4})?\W*$", re.IGNORECASE
 )
 _DIGITS: Final = re.compile(r"\d+|\b[ivxlc]+\b")
+_LONG: Final = 60
+"""Characters: what is longer is no title but a notice, which stays where it stands first."""
 _MOST_LETTERS: Final = 200
 
 Key = tuple[str, str]
@@ -37,9 +39,11 @@ def without_running(pages: Sequence[Sequence[Segment]]) -> list[list[Segment]]:
     running = _running(pages, edges)
     numbers = _page_numbers(pages, edges)
     kept = []
+    told: set[Key] = set()
     for number, page in enumerate(pages):
-        dropped = {id(segment) for key, segment in edges[number] if key in running and _near(segment, running[key])}
-        dropped |= numbers.get(number, set())
+        runs = [(key, id(segment)) for key, segment in edges[number] if _near(segment, running.get(key, []))]
+        dropped = {name for key, name in runs if len(key[1]) <= _LONG or key in told} | numbers.get(number, set())
+        told.update(key for key, _ in runs)
         kept.append([segment for segment in page if id(segment) not in dropped])
     return kept
 
@@ -56,7 +60,12 @@ def _edges(page: Sequence[Segment]) -> Iterator[tuple[Key, Segment]]:
         for row in part:
             for segment in row:
                 if len(segment.text) <= _MOST_LETTERS and not segment.table:
-                    yield (side, _DIGITS.sub("#", segment.text.lower())), segment
+                    yield (side, _said(segment.text)), segment
+
+
+def _said(text: str) -> str:
+    """Text with its numbers as equal; in long lines they are the text's own."""
+    return text if len(text) > _LONG else _DIGITS.sub("#", text.lower())
 
 
 def _set_apart(rows: Sequence[Sequence[Segment]]) -> Sequence[Sequence[Segment]]:

@@ -27,7 +27,10 @@ _SUPERSCRIPTS: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _FORMS: Final = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
 """Ligatures and presentation forms: glyphs of a font, not letters of the text."""
 _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_LEFT_TO_RIGHT_RUN: Final = re.compile(r"[0-9A-Za-z\u00c0-\u024f](?:[^\u0590-\u08ff]*[0-9A-Za-z\u00c0-\u024f%])?")
+_LEFT_TO_RIGHT_RUN: Final = re.compile(
+    r"[%$\u20ac\u00b0]?[0-9A-Za-z\u00c0-\u024f](?:[^\u0590-\u08ff()\[\]]*[0-9A-Za-z\u00c0-\u024f])?[%$\u20ac]?"
+)
+"""Latin words and numbers within such text, without the brackets around them (Unicode Annex 9, roughly)."""
 _MIRRORED: Final = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 _WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60\u3000-\u303f\uac00-\ud7af]")
 
