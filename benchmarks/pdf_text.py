@@ -33,6 +33,8 @@ class Score:
     headings: float | None
     running: float | None
     cells: float | None
+    exact: float | None
+    """Stretches of Markdown: list items, code as it is indented, words with their own hyphens."""
 
 
 def score(text: str, sample: Sample) -> Score:
@@ -44,6 +46,7 @@ def score(text: str, sample: Sample) -> Score:
         heading_score(HEADING.findall(text), sample.headings) if sample.headings else None,
         sum(line not in text for line in sample.running) / len(sample.running) if sample.running else None,
         cells_kept(text.splitlines(), sample) if sample.tables else None,
+        sum(part in text for part in sample.verbatim) / len(sample.verbatim) if sample.verbatim else None,
     )
 
 
@@ -90,10 +93,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="kinds of document; all of them by default")
     chosen = parser.parse_args().kinds or list(KINDS)
-    measures = ("words", "headings", "running", "cells")
+    measures = ("words", "headings", "running", "cells", "exact")
     print("Each pair: kb_pipeline, then pypdf's extract_text().")
-    print("| kind | words in order | headings | running heads dropped | cells of whole rows |")
-    print("|---|---|---|---|---|")
+    print("| kind | words in order | headings | running heads dropped | cells of whole rows | exact stretches |")
+    print("|---|---|---|---|---|---|")
     totals: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for kind in chosen:
         sample = KINDS[kind]()
