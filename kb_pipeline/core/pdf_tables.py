@@ -140,7 +140,8 @@ class _Aligned:
         columns = self._widened(row)
         if columns is None or (len(row) == 1 and len(columns) > len(self.columns) and before is not None):
             return False
-        if len(row) == 1 and not (gap <= _WRAPPED * size and row[0].width < _WIDE_CELL * size):
+        is_first = len(row) == 1 and bool(self.columns) and _over(row[0], self.columns[0])
+        if len(row) == 1 and (row[0].width >= _WIDE_CELL * size or (is_first and gap > _WRAPPED * size)):
             return False
         self.columns = columns
         self.rows.append(list(row))
@@ -183,15 +184,19 @@ class _Aligned:
     def _cells(self, rows: Sequence[Sequence[Segment]]) -> list[list[str]]:
         cells: list[list[str]] = []
         before: Sequence[Segment] = ()
+        is_above = False
         for row in rows:
             texts = [""] * len(self.columns)
             for segment in row:
                 place = next(place for place, column in enumerate(self.columns) if _over(segment, column))
                 texts[place] = glued(texts[place], segment.text)
-            if before and not texts[0] and before[0].base - row[0].base <= _WRAPPED * row[0].size:
+            is_near = bool(before) and before[0].base - row[0].base <= _WRAPPED * row[0].size
+            # Names may stand at half the height of a cell of several lines: then its first line is above them.
+            if is_near and (not texts[0] or is_above):
                 cells[-1] = [glued(old, new) for old, new in zip(cells[-1], texts, strict=True)]
             else:
                 cells.append(texts)
+            is_above = not cells[-1][0]
             before = row
         return cells
 

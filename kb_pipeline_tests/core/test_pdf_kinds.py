@@ -82,7 +82,7 @@ def test_rows_that_differ_in_a_number_alone_are_kept_where_they_are_long():
     assert pages(5, draw).count("On day") == 5
 
 
-def test_running_heads_that_the_file_marks_as_such_go_from_two_pages_too():
+def test_running_heads_that_the_file_marks_as_such_go_from_a_single_page():
     def draw(sheet, number):
         sheet.canvas.setPageCompression(0)
         sheet.canvas._code.append("/Artifact <</Type /Pagination>> BDC")
@@ -90,9 +90,27 @@ def test_running_heads_that_the_file_marks_as_such_go_from_two_pages_too():
         sheet.canvas._code.append("EMC")
         sheet.paragraph(prose(f"marked {number}"))
 
-    written = pages(2, draw)
-    assert "Marked head" not in written
-    assert "###### Page 2" in written
+    assert pages(1, draw).startswith(prose("marked 0")[:20])
+
+
+def test_what_stands_beside_page_numbers_goes_with_them():
+    def draw(sheet, number):
+        sheet.line(f"Chapter of the {WORDS[number]}", 72, 790)
+        sheet.line(str(number + 12), 500, 790)
+        sheet.paragraph(prose(f"beside {number}"))
+
+    assert "Chapter of" not in pages(4, draw)
+
+
+def test_a_line_of_text_over_two_cells_is_no_row_of_theirs():
+    sheet = Sheet()
+    for row in (("The left half of a line of text", "and the right one"), ("one", "two", "three"), ("1", "2", "3")):
+        for text, x in zip(row, (72, 150, 220) if len(row) > 2 else (72, 240), strict=True):
+            sheet.line(text, x, sheet.y)
+        sheet.y -= 14
+    written = markdown_of(sheet.sample())
+    assert "| one | two | three |" in written
+    assert "| The left" not in written
 
 
 def test_names_with_what_belongs_to_them_are_not_read_as_two_columns():

@@ -15,7 +15,14 @@ from kb_pipeline_tests.core.pdfs.parts import bold_headings, code, footnotes, le
 from kb_pipeline_tests.core.pdfs.reports import facing_pages, mixed_sizes, on_its_side, report, turned_text
 from kb_pipeline_tests.core.pdfs.scripts import chinese, hebrew, japanese
 from kb_pipeline_tests.core.pdfs.sheet import Sample
-from kb_pipeline_tests.core.pdfs.tables import blank_table, booktabs, ruled_table, table_in_columns, wrapped_cells
+from kb_pipeline_tests.core.pdfs.tables import (
+    blank_table,
+    booktabs,
+    centred_cells,
+    ruled_table,
+    table_in_columns,
+    wrapped_cells,
+)
 
 KINDS = {
     kind.__name__: kind
@@ -24,7 +31,7 @@ KINDS = {
         columns, columns_by_rows, columns_with_figures, three_columns, newsletter, odd_order,
         glyphs, justified, forms, drawn_twice,
         letter, footnotes, bold_headings, lists, code, outlined,
-        ruled_table, blank_table, booktabs, wrapped_cells, table_in_columns,
+        ruled_table, blank_table, booktabs, wrapped_cells, centred_cells, table_in_columns,
         hebrew, chinese, japanese,
     )
 }  # fmt: skip

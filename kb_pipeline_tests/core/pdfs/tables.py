@@ -92,6 +92,31 @@ def wrapped_cells() -> Sample:
     return sheet.sample()
 
 
+def centred_cells() -> Sample:
+    """Without lines; names stand at half the height of what belongs to them."""
+    sheet = Sheet()
+    sheet.paragraph(prose("before centred", 2))
+    meanings = ["who may use it by day", "for one person, with what the office calls a long note, and then some"]
+    rows = [
+        ["Plan", "Price", "Note"],
+        ["Free", "$0", meanings[1]],
+        ["Day", "$3", meanings[0]],
+        ["Team", "$20", meanings[1]],
+    ]
+    for name, price, note in rows:
+        lines = sheet.wrapped(note, 110)
+        for text, x in ((name, 72), (price, 130)):
+            sheet.line(text, x, sheet.y - 12 * (len(lines) // 2))
+        for line in lines:
+            sheet.line(line, 190, sheet.y)
+            sheet.y -= 12
+        sheet.y -= 8
+    told(sheet, rows)
+    sheet.y -= 6
+    sheet.paragraph(prose("after centred", 2))
+    return sheet.sample()
+
+
 def table_in_columns() -> Sample:
     """A table over both columns of a page, between them."""
     sheet = Sheet()
