@@ -79,6 +79,7 @@ class Fonts:
 
 
 def _read(resource: Any) -> PdfFont:
+    # pypdf gives widths by no public name; the lock holds its version, and the tests see when the class moves.
     from pypdf.generic._font import Font  # noqa: PLC0415 - slow to import
 
     font = Font.from_font_resource(resource)

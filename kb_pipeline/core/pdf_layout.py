@@ -121,8 +121,6 @@ def _bands(segments: Sequence[Segment], cut: float) -> list[_Band]:
                 close()
             spanning.append(segment)
             continue
-        if spanning:
-            close()
         sides[segment.left > cut].append(segment)
     close()
     return _merged(bands)

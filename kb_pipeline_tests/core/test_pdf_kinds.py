@@ -11,6 +11,7 @@ from kb_pipeline.core.extract import extract
 from kb_pipeline.core.pdf_segments import logical
 from kb_pipeline.core.pdf_words import Words
 from kb_pipeline_tests.core.pdfs import KINDS
+from kb_pipeline_tests.core.pdfs.scripts import mapped_pdf
 from kb_pipeline_tests.core.pdfs.sheet import WORDS, Sheet, prose
 
 
@@ -102,9 +103,15 @@ def test_what_stands_beside_page_numbers_goes_with_them():
     assert "Chapter of" not in pages(4, draw)
 
 
+def test_a_wide_move_within_one_operation_parts_cells():
+    rows = [f"1 0 0 1 72 {700 - 14 * row} Tm [(abc) -4000 (def)] TJ" for row in range(3)]
+    body = mapped_pdf(f"BT /F1 10 Tf {' '.join(rows)} ET".encode(), 0x61, [chr(0x61 + place) for place in range(26)])
+    assert extract(body, "application/pdf", "https://docs.example/a.pdf").markdown.count("| abc | def |") == 3
+
+
 def test_a_line_of_text_over_two_cells_is_no_row_of_theirs():
     sheet = Sheet()
-    for row in (("The left half of a line of text", "and the right one"), ("one", "two", "three"), ("1", "2", "3")):
+    for row in (("The left half of a row", "and the right one"), ("one", "two", "three"), ("1", "2", "3")):
         for text, x in zip(row, (72, 150, 220) if len(row) > 2 else (72, 240), strict=True):
             sheet.line(text, x, sheet.y)
         sheet.y -= 14

@@ -33,7 +33,7 @@ def ruled_table() -> Sample:
     sheet = Sheet()
     sheet.heading("Fares")
     sheet.paragraph(prose("before ruled", 2))
-    rows = [*FARES, ["Ferry, by night", "", "60.00", "30.00"]]
+    rows = [*FARES, ["Ferry, by night", "4", "", "30.00"]]
     edges = [72.0, 140, 170, 205, 250]
     top = sheet.y + 13
     for number in range(len(rows) + 1):
@@ -42,7 +42,7 @@ def ruled_table() -> Sample:
         sheet.canvas.line(x, top, x, top - 18 * len(rows))
     drawn_rows(sheet, rows, edges)
     sheet.paragraph(prose("after ruled", 2))
-    return sheet.sample(verbatim=["| Ferry, by night |  | 60.00 | 30.00 |"])
+    return sheet.sample(verbatim=["| Ferry, by night | 4 |  | 30.00 |"])
 
 
 def blank_table() -> Sample:
