@@ -5,6 +5,7 @@
 #   make test    the test suite            make lint    ruff, mypy, import-linter
 #   make conformance   the public cases for robots.txt, sitemaps, addresses, page states and bodies
 #   make bench   benchmarks against a pipeline built from well-known parts
+#   make bench-extraction DATA=folder   real pages with their known texts, beside trafilatura and rs-trafilatura
 #   make lock    resolve the dependencies again            make clean    remove what these targets made
 
 SHELL := /bin/bash
@@ -27,7 +28,7 @@ RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 BENCH_STAMP := $(VENV)/.installed-bench
 
-.PHONY: help demo up test lint conformance bench lock docs clean
+.PHONY: help demo up test lint conformance bench bench-extraction lock docs clean
 help:
 	@sed -n 's/^#   \(make .*\)/\1/p' Makefile
 
@@ -51,6 +52,14 @@ conformance: $(DEV_STAMP)
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks
+
+# rs-trafilatura's wheel needs Python 3.12; without one its column is missing.
+RS_VENV := build/rs-trafilatura
+DATA ?= ../shared/extraction
+bench-extraction: $(BENCH_STAMP)
+	@for name in python3.12 python3.13; do test -x $(RS_VENV)/bin/python && break; \
+		"$$name" -c '' 2>/dev/null && "$$name" -m venv $(RS_VENV) && $(RS_VENV)/bin/pip install --quiet trafipy==0.1.0; done; true
+	$(BIN)/python -m benchmarks.extraction $(DATA) $$(test -x $(RS_VENV)/bin/python && echo --rs $(RS_VENV)/bin/python)
 
 docs: $(DEV_STAMP)
 	$(BIN)/python -m kb_pipeline.cli.settings_page docs/settings.md

@@ -6,6 +6,7 @@ Conservative where the only sign is a class name: such a block goes only when it
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -74,8 +75,17 @@ _TINY: Final = 40
 ENOUGH_LETTERS: Final = 170
 """About 200 characters with their spaces: with less, a page says next to nothing."""
 _LARGEST_ROW: Final = 500
+_HIDING: Final = frozenset({"style", "hidden", "aria-hidden"})
+_IDLE: Final = frozenset({"button", "noscript"})
+_NEVER_CHROME: Final = frozenset({"html", "body", "main"})
 _MARKED: Final = frozenset({"class", "id", "role"})
 _MINOR_SHARE: Final = 0.3
+
+
+def strip_unseen(document: Node) -> None:
+    """Take out of a measured document, in place, what is certainly no content: what is not shown, asks for consent,
+    or says itself that it is navigation. What is left is measured."""
+    _strip(document, _is_certain)
 
 
 def strip_chrome(document: Node) -> None:
@@ -102,13 +112,27 @@ def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple
     stack = [document]
     while stack:
         node = stack.pop()
-        dropped = [child for child in node.children if isinstance(child, Node) and is_chrome(child, page)]
+        inner = [child for child in node.children if type(child) is Node]
+        dropped = [child for child in inner if is_chrome(child, page)]
         if dropped:
-            changed.append((node, node.children, sum(child.letters for child in dropped)))
+            lost = sum(child.letters for child in dropped)
+            linked = lost if node.tag == "a" else sum(child.link_letters for child in dropped)
+            changed.append((node, node.children, lost))
+            _lose(node, lost, linked)
             gone = set(map(id, dropped))
             node.children = [child for child in node.children if id(child) not in gone]
-        stack.extend(child for child in node.children if isinstance(child, Node))
+            inner = [child for child in inner if id(child) not in gone]
+        stack += inner
     return changed
+
+
+def _lose(node: Node | None, letters: int, linked: int) -> None:
+    while node is not None and letters:
+        node.letters -= letters
+        node.link_letters -= linked
+        if node.tag == "a":
+            linked = letters
+        node = node.parent
 
 
 def _is_chrome(node: Node, page: int) -> bool:
@@ -132,17 +156,49 @@ def _is_navigation(node: Node, page: int) -> bool:
     return node.letters <= page / 2 or node.link_letters > node.letters * _ONLY_LINKS
 
 
+def _is_certain(node: Node, page: int) -> bool:
+    tag = node.tag
+    attributes = node.attributes
+    if tag in _DROPPED_TAGS or (attributes and _is_hidden(node, page)):
+        is_dropped = _is_navigation(node, page) if tag == "nav" else not is_formula_script(node)
+        return is_dropped and _is_closed(node, page)
+    special = _SPECIAL_TAGS.get(tag)
+    sure = special is not None and (tag in _IDLE or node.letters <= _TINY)
+    if special is not None and sure and special(node, page) and _is_closed(node, page):
+        return True
+    if not attributes or tag in _NEVER_CHROME:
+        return False
+    if ("class" in attributes or "id" in attributes) and _asks_consent(node.names()):
+        return node.letters <= page * 0.6 and "h1" not in node.holds
+    return ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
+
+
+def _is_closed(node: Node, page: int) -> bool:
+    """Whether an element holds no more than what its tag is for: one that was never closed has swallowed the page."""
+    if node.tag == "head":
+        return True
+    if node.letters <= page / 2:
+        return node.tag not in _NEVER_CHROME
+    return node.tag == "nav" and node.link_letters > node.letters * _ONLY_LINKS
+
+
+@lru_cache(maxsize=16_384)
+def _asks_consent(written: str) -> bool:
+    return _CONSENT.search(written) is not None
+
+
 def _is_companion(node: Node, page: int) -> bool:
     return _is_furniture(node, page, _COMPANIONS, _COMPANION_PAIRS)
 
 
 def _is_hidden(node: Node, page: int) -> bool:
     attributes = node.attributes
-    if not attributes:
+    if _HIDING.isdisjoint(attributes):
         return False
     style = attributes.get("style", "").replace(" ", "").lower()
     hidden = "hidden" in attributes or "display:none" in style or "visibility:hidden" in style
-    if not hidden and (attributes.get("aria-hidden") != "true" or node.tag == "img"):
+    if not hidden and (attributes.get("aria-hidden") != "true" or node.tag == "img" or node.letters > _SMALL):
+        # What is kept from a screen reader alone is seen: pictures of letters, or a page behind a dialogue.
         return False
     if node.letters > page / 2 or (node.tag == "div" and _STREAMED.fullmatch(node.get("id"))):
         return False

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kb_pipeline.core.block_choice import keep_content
 from kb_pipeline.core.bodies import BodyKind, decode_html, kind_of
 from kb_pipeline.core.chrome import strip_chrome
-from kb_pipeline.core.html_tree import measure, parse_html
+from kb_pipeline.core.html_tree import with_tree
 from kb_pipeline.core.main_content import choose_main
 from kb_pipeline.core.markdown import MAX_CHARACTERS, Markdown, write_markdown
 from kb_pipeline.core.markdown_inline import clean, escape
@@ -18,11 +19,12 @@ from kb_pipeline.core.page_state import classify
 from kb_pipeline.core.pdf import read_pdf
 from kb_pipeline.core.pdf_markdown import first_heading, write_pdf
 from kb_pipeline.core.plain import plain_text
+from kb_pipeline.core.product_facts import missing_facts
 from kb_pipeline.errors import BodyUnreadable
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kb_pipeline.core.html_tree import Node
 
@@ -72,27 +74,33 @@ def examine(
         message = f"the body is no document but {kind.value} ({content_type or 'no content type'})"
         raise BodyUnreadable(message)
     html = decode_html(body, content_type)
-    document, cut = parse_html(html)
-    measure(document)
-    state = classify(status, headers or {}, html, url, document)
-    return Extraction(_extract_document(document, url, bot_token, cut=cut), state)
+
+    def read(document: Node, cut: bool) -> Extraction:
+        state = classify(status, headers or {}, html, url, document)
+        return Extraction(_extract_document(document, url, bot_token, cut=cut), state)
+
+    return with_tree(html, read)
 
 
 def extract_html(html: str, url: str, *, bot_token: str = "") -> Text:
     """The text of HTML that is decoded already. Never raises."""
-    document, cut = parse_html(html)
-    measure(document)
-    return _extract_document(document, url, bot_token, cut=cut)
+    return with_tree(html, lambda document, cut: _extract_document(document, url, bot_token, cut=cut))
 
 
 def _extract_document(document: Node, url: str, bot_token: str, *, cut: bool) -> Text:
     metadata = read_metadata(document, url, bot_token)
     letters = document.letters
-    strip_chrome(document)
-    chosen = choose_main(document)
+    content = keep_content(document, metadata, url)
+    if content is not None:
+        chosen = [content]
+    else:
+        strip_chrome(document)
+        chosen = choose_main(document)
     markdown = write_markdown(chosen, metadata.base_url)
     if markdown.characters < MIN_TEXT_CHARACTERS < len(metadata.structured_text):
         markdown = _with_structured_text(markdown, metadata.structured_text)
+    if facts := missing_facts(metadata.facts, markdown.text):
+        markdown = _with_facts(markdown, facts)
     linked = sum(node.link_letters for node in chosen) / max(1, sum(node.letters for node in chosen))
     return _text(metadata, markdown, url, quality=_quality(markdown, linked, letters), cut=cut)
 
@@ -122,6 +130,16 @@ def _quality(markdown: Markdown, linked: float, letters: int) -> float:
     amount = min(1.0, markdown.characters / _FULL_QUALITY_CHARACTERS)
     share = min(1.0, 4 * markdown.characters / max(1, letters))
     return round(amount * (1 - linked / 2) * (0.5 + share / 2), 3)
+
+
+def _with_facts(markdown: Markdown, facts: Sequence[tuple[str, str]]) -> Markdown:
+    """A list of what a product page states beside its text."""
+    lines = [f"{label}: {value}" for label, value in facts]
+    written = "\n".join(f"- {escape(line)}" for line in lines)
+    if not markdown.text or len(markdown.text) + len(written) + 2 > MAX_CHARACTERS:
+        return markdown
+    characters = markdown.characters + sum(map(len, lines))
+    return Markdown(f"{markdown.text}\n{written}\n", characters, markdown.anchors, markdown.truncated)
 
 
 def _with_structured_text(markdown: Markdown, structured: str) -> Markdown:

@@ -6,14 +6,16 @@ tag; this one has neither limit, and walking it never recurses. What a page says
 
 from __future__ import annotations
 
+import gc
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+Answer = TypeVar("Answer")
 MAX_DEPTH: Final = 400
 """Elements further down are not made; their text goes to the deepest element that was."""
 MAX_EVENTS: Final = 300_000
@@ -28,6 +30,8 @@ def names(written: str) -> frozenset[str]:
 
 MEASURED_TAGS: Final = names(
     "h1 h2 h3 h4 h5 h6 nav table pre dl article section div p ul ol blockquote header main input textarea select li"
+    " address aside caption center dd details dt fieldset figcaption figure footer form noscript summary tbody td tfoot"
+    " th thead tr"
 )
 _NOTHING: Final[frozenset[str]] = frozenset()
 _NO_ATTRIBUTES: Final[dict[str, str]] = {}
@@ -167,6 +171,13 @@ class _Builder:
         self._put_text()
         return self.root
 
+    def hand_over(self) -> Node:
+        """The tree. lxml's parser and its target hold each other for ever, and would hold the tree with them."""
+        root = self.root
+        self.root = self._here = Node("#document")
+        self._open, self._body = [self.root], None
+        return root
+
     def _put_text(self) -> None:
         """Character references arrive one by one; what belongs together is put together."""
         text = "".join(self._text)
@@ -213,28 +224,62 @@ def parse_html(html: str) -> tuple[Node, bool]:
         parser.feed(html.replace("\0", "").encode("utf-8", "replace"))
         parser.close()
     except _TooManyEventsError:
-        return builder.close(), True
+        builder.close()
+        return builder.hand_over(), True
     except etree.LxmlError:
         # Nothing but an empty document makes a recovering parser give up; what was built so far stands.
-        return builder.close(), False
-    return builder.root, False
+        builder.close()
+    return builder.hand_over(), False
 
 
-def measure(root: Node) -> None:
-    """Set `letters`, `link_letters` and `holds` of every element, in one pass from the leaves up."""
-    for node in reversed(list(root.iter())):
+def with_tree(html: str, read: Callable[[Node, bool], Answer]) -> Answer:
+    """What `read` answers of the measured tree of a page, and of whether it was cut. The tree is gone afterwards.
+
+    A tree is thousands of objects that live until it is read. Looking for garbage among them, again and again, took
+    as long as parsing, so the collector rests meanwhile; what a page may allocate has a limit.
+    """
+    resting = gc.isenabled()
+    gc.disable()
+    try:
+        return _with_tree(html, read)
+    finally:
+        if resting:
+            gc.enable()
+
+
+def _with_tree(html: str, read: Callable[[Node, bool], Answer]) -> Answer:
+    document, cut = parse_html(html)
+    nodes = measure(document)
+    try:
+        return read(document, cut)
+    finally:
+        for node in nodes:
+            # Without circles nothing is left for the collector to find.
+            node.parent = None
+
+
+def measure(root: Node) -> list[Node]:
+    """Set `letters`, `link_letters` and `holds` of every element, in one pass from the leaves up. Returns them all."""
+    nodes = [root]
+    for node in nodes:
+        # Grows while it is walked: level by level, so that backwards each element comes after all below it.
+        nodes += [child for child in node.children if type(child) is Node]
+    for node in reversed(nodes):
         letters = linked = 0
         holds = _NOTHING
         for child in node.children:
-            if isinstance(child, str):
-                letters += len(child) if child.isalnum() else len("".join(child.split()))
-            else:
-                letters += child.letters
-                linked += child.link_letters
-                if child.holds and not child.holds <= holds:
-                    holds |= child.holds
-                if child.tag in MEASURED_TAGS and child.tag not in holds:
-                    holds |= {child.tag}
+            if type(child) is str:
+                if not child.isspace():
+                    letters += sum(map(len, child.split()))
+                continue
+            assert type(child) is Node
+            letters += child.letters
+            linked += child.link_letters
+            if child.holds and not child.holds <= holds:
+                holds |= child.holds
+            if child.tag in MEASURED_TAGS and child.tag not in holds:
+                holds |= {child.tag}
         node.letters = letters if node.tag not in _UNREAD else 0
         node.link_letters = letters if node.tag == "a" else linked
         node.holds = holds
+    return nodes

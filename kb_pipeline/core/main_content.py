@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.chrome import ENOUGH_LETTERS
@@ -50,12 +51,18 @@ class _Marked:
         self.articles: list[Node] = []
         self.named: list[Node] = []
         for node in body.iter():
-            if node.tag == "main" or node.get("role") == "main":
+            attributes = node.attributes
+            if node.tag == "main" or ("role" in attributes and node.get("role") == "main"):
                 self.mains.append(node)
-            elif node.tag == "article" or node.get("itemprop") == "articleBody":
+            elif node.tag == "article" or ("itemprop" in attributes and node.get("itemprop") == "articleBody"):
                 self.articles.append(node)
-            elif node.attributes and node.tag in _NAMED_TAGS and _CONTENT_NAMES.search(node.names()):
+            elif attributes and node.tag in _NAMED_TAGS and _names_content(node.names()):
                 self.named.append(node)
+
+
+@lru_cache(maxsize=16_384)
+def _names_content(written: str) -> bool:
+    return _CONTENT_NAMES.search(written) is not None
 
 
 def _largest(nodes: Sequence[Node]) -> Node | None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from kb_pipeline.core.product_facts import MARKED, product_facts
 from kb_pipeline.core.urls import resolve
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class PageMetadata:
     nofollow: bool
     base_url: str
     """What relative links are resolved against."""
+    facts: tuple[tuple[str, str], ...]
+    """What is stated of the page's product, as (label, value)."""
+    kind: str
+    """`og:type`, in lower case."""
     structured_text: str
     """The longest body text in JSON-LD: some pages hold their content there and nowhere else."""
 
@@ -60,7 +65,8 @@ def read_metadata(document: Node, url: str, bot_token: str = "") -> PageMetadata
     """Read a parsed page's metadata. `bot_token` is the product token whose robots meta counts beside `robots`."""
     seen = _Seen(url)
     for node in document.iter():
-        seen.see(node)
+        if node.tag in _SEEN_TAGS or "itemprop" in node.attributes:
+            seen.see(node)
     objects = list(seen.structured_objects())
     robots = _robots(seen.meta_all, bot_token)
     return PageMetadata(
@@ -74,6 +80,8 @@ def read_metadata(document: Node, url: str, bot_token: str = "") -> PageMetadata
         noindex="noindex" in robots or "none" in robots,
         nofollow="nofollow" in robots or "none" in robots,
         base_url=seen.base_url,
+        facts=product_facts(objects, seen.marked),
+        kind=seen.first("og:type").lower(),
         structured_text=max((text for found in objects for text in _body_texts(found)), key=len, default=""),
     )
 
@@ -85,6 +93,7 @@ class _Seen:
         self.base_url = url
         self.title = self.heading = self.language = self.time = self.updated = ""
         self.canonical: str | None = None
+        self.marked: list[tuple[str, str]] = []
         self.meta_all: list[tuple[str, str]] = []
         self._url = url
         self._has_base = False
@@ -94,6 +103,8 @@ class _Seen:
         handler = getattr(self, f"_see_{node.tag}", None) if node.tag in _SEEN_TAGS else None
         if handler is not None:
             handler(node)
+        if "itemprop" in node.attributes and (name := node.get("itemprop").lower()) in MARKED:
+            self.marked.append((name, node.get("content") or node.text()))
 
     def first(self, *names: str) -> str:
         """The first non-empty `<meta>` of these names, in the order of the names."""

@@ -1,0 +1,97 @@
+"""Keeps of a page the blocks that are its content, and takes the rest out of the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kb_pipeline.core.block_features import PageKind
+from kb_pipeline.core.block_model import block_model
+from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
+from kb_pipeline.core.main_content import choose_main
+from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
+from kb_pipeline.core.page_metadata import PageMetadata, read_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from kb_pipeline.core.html_tree import Node
+    from kb_pipeline.core.page_blocks import Block
+
+MIN_LETTERS: Final = 500
+"""With less than this a page has nothing to compare its blocks with."""
+LEAST_SHARE: Final = 0.1
+"""A block less likely than this is never kept,"""
+ENOUGH_SHARE: Final = 0.5
+"""and one more likely than this always is."""
+_LENIENCE: Final = 0.9
+
+
+def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | None:
+    """Drop from a measured tree what is no content. Returns its body; None, with all that a reader sees still there,
+    when too little would be left."""
+    blocks, kind = read_page(document, url, metadata)
+    letters = np.array([block.letters for block in blocks])
+    if letters.sum() < MIN_LETTERS or len(blocks) > MAX_BLOCKS:
+        return None
+    shares = block_model().shares(blocks, kind)
+    titles = np.array([block.context.node.tag == "h1" for block in blocks])
+    kept = chosen_blocks(shares, np.array([len(block.words) for block in blocks]), titles)
+    if letters[kept].sum() < ENOUGH_LETTERS:
+        return None
+    _prune(blocks, kept)
+    return blocks[0].context.top()
+
+
+def read_page(document: Node, url: str, metadata: PageMetadata | None = None) -> tuple[list[Block], PageKind]:
+    """Strip a measured tree of what is certainly no content, and cut the rest into blocks."""
+    metadata = metadata or read_metadata(document, url)
+    strip_unseen(document)
+    body = document.find("body") or document
+    return read_blocks(body, choose_main(document)), PageKind(metadata.title, url, metadata.kind)
+
+
+def chosen_blocks(
+    shares: NDArray[np.float64], words: NDArray[np.integer], titles: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which blocks are kept: the likely ones, and the first h1, which says what they are about."""
+    kept = shares >= threshold(shares, words)
+    if titles.any():
+        kept[np.argmax(titles)] = True
+    return np.asarray(kept)
+
+
+def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:
+    """The share from which blocks are kept, so that the F1 that may be expected of the page's words is largest."""
+    order = np.argsort(-shares, kind="stable")
+    expected = (shares * words)[order]
+    found = np.cumsum(expected)
+    best = int(np.argmax(2 * found / (np.cumsum(words[order]) + found[-1] + 1e-9)))
+    return min(max(float(shares[order][best]) * _LENIENCE, LEAST_SHARE), ENOUGH_SHARE)
+
+
+def _prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> None:
+    """Take the dropped blocks out, and with them each element of which nothing is left."""
+    needed = set()
+    for block, keep in zip(blocks, kept, strict=True):
+        context = block.context if keep else None
+        while context is not None and id(context) not in needed:
+            needed.add(id(context))
+            context = context.above
+    gone: dict[int, tuple[Node, set[int]]] = {}
+    for block, keep in zip(blocks, kept, strict=True):
+        if keep:
+            continue
+        context = block.context
+        if id(context) in needed:
+            gone.setdefault(id(context), (context.node, set()))[1].update(range(block.first, block.last))
+            continue
+        while context.above is not None and id(context.above) not in needed:
+            context = context.above
+        if context.above is not None:
+            gone.setdefault(id(context.above), (context.above.node, set()))[1].add(context.place)
+    for node, lost in gone.values():
+        node.children = [child for place, child in enumerate(node.children) if place not in lost]

@@ -1,0 +1,94 @@
+"""How likely each block of a page belongs to its content, by boosted oblivious trees over what is seen of it.
+
+`benchmarks/train_blocks.py` makes the weights.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kb_pipeline.core.block_features import (
+    PageKind,
+    heading_blocks,
+    looked_up,
+    name_path,
+    scored_features,
+    static_features,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from kb_pipeline.core.page_blocks import Block
+
+WEIGHTS: Final = "block_model.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Oblivious trees (every node of one level asks the same question), all of one depth."""
+
+    columns: NDArray[np.intp]
+    """(trees x depth): which feature a level asks for,"""
+    borders: NDArray[np.float32]
+    """and what it must exceed."""
+    leaves: NDArray[np.float32]
+    """(trees, 2 ** depth)"""
+    depth: int
+    bias: float
+
+    def shares(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The probability of each row, 0 to 1."""
+        above = rows.T[self.columns] > self.borders[:, None]
+        trees = len(self.leaves)
+        places = np.packbits(above.reshape(trees, self.depth, len(rows)), axis=1, bitorder="little")[:, 0, :]
+        sums = np.take_along_axis(self.leaves, places.astype(np.intp), axis=1).sum(axis=0, dtype=np.float64)
+        return np.asarray(1 / (1 + np.exp(-(sums + self.bias))))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockModel:
+    """The tables of words, and the trees."""
+
+    name_scores: Mapping[str, float]
+    word_scores: Mapping[str, float]
+    trees: Ensemble
+
+    def shares(self, blocks: Sequence[Block], kind: PageKind) -> NDArray[np.float64]:
+        """For each block of a page the probability that it is content."""
+        heading = heading_blocks(blocks)
+        paths = [name_path(block.context) for block in blocks]
+        words = [looked_up(block) for block in blocks]
+        scored = scored_features(paths, words, heading, self.name_scores, self.word_scores)
+        rows = np.concatenate([static_features(blocks, kind), scored], axis=1)
+        return self.trees.shares(rows)
+
+
+@lru_cache(maxsize=1)
+def block_model() -> BlockModel:
+    """The model that ships with the package."""
+    with as_file(files("kb_pipeline.core") / WEIGHTS) as path:
+        return read_model(path)
+
+
+def read_model(path: Path) -> BlockModel:
+    """Weights as `benchmarks/train_blocks.py` writes them."""
+    with np.load(path, allow_pickle=False) as stored:
+        tables = json.loads(stored["tables"].tobytes())
+        trees = Ensemble(
+            stored["columns"].astype(np.intp),
+            stored["borders"],
+            stored["leaves"].astype(np.float32),
+            int(stored["depth"]),
+            float(stored["bias"]),
+        )
+    return BlockModel(tables["names"], tables["words"], trees)

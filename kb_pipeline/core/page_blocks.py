@@ -1,0 +1,204 @@
+"""Cuts a page's tree into its blocks of text, each with what can be seen of it and of what stands around it.
+
+A block is a paragraph, a heading, a cell of a layout, a list of plain items, a data table, a piece of code, or a run of
+text between two such; what a block is worth is decided in `block_model`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.core.html_tree import Node, names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAX_BLOCKS: Final = 20_000
+"""Blocks that are looked at; a page with more is kept as it is."""
+PARTING: Final = names(
+    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure"
+    " footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav noscript ol p pre search section summary"
+    " table tbody td tfoot th thead tr ul"
+)
+_PLAIN_LISTS: Final = names("ul ol dl menu")
+_ITEM_PARTS: Final = names("li dt dd ul ol dl")
+_TABLE_PARTS: Final = names("tr td th tbody thead tfoot caption p li ul ol br")
+_WORD: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
+_TOLD_APART: Final = (
+    "article main section aside header footer nav ul ol li table td th form blockquote dl dt dd figure figcaption a"
+    " noscript button details summary p pre h1 h2 h3 h4 h5 h6 div span label address"
+)
+TAG_BITS: Final = {tag: 1 << place for place, tag in enumerate(_TOLD_APART.split())}
+
+
+@dataclass(slots=True)
+class Context:
+    """An element on the way down to a block, and what its ancestors are."""
+
+    node: Node
+    above: Context | None
+    depth: int
+    tags: int
+    """Bits of the tags from here up to the body."""
+    named: tuple[str, ...]
+    alike: int
+    """Siblings of the same tag and class, itself counted."""
+    most_alike: int
+    """The largest such number from here up."""
+    chosen: bool
+    """Whether this is, or is within, what the page marks as its content."""
+    place: int = 0
+    """Where the element stands among the children of the one above."""
+    shape: int = 0
+    """Stands for the tags and classes of this element and those above."""
+
+    def top(self) -> Node:
+        """The element that blocks were read from."""
+        at = self
+        while at.above is not None:
+            at = at.above
+        return at.node
+
+
+@dataclass(slots=True)
+class Block:
+    """`children[first:last]` of `holder` within `context`."""
+
+    context: Context
+    first: int
+    last: int
+    text: str
+    letters: int
+    link_letters: int
+    before: int = 0
+    tag: str = ""
+    words: list[str] = field(default_factory=list)
+
+
+@lru_cache(maxsize=16_384)
+def name_words(classes: str, identifier: str, role: str, prop: str) -> tuple[str, ...]:
+    """The words that class, id, role and itemprop are made of, each once."""
+    written = f"{classes[:400]} {identifier[:100]}"
+    found = [word.lower() for word in _WORD.findall(written)]
+    if role:
+        found.append(f"role={role.lower()}")
+    if prop:
+        found.append(f"prop={prop.lower()[:40]}")
+    return tuple(dict.fromkeys(word for word in found if len(word) > 1))
+
+
+def read_blocks(body: Node, chosen: Sequence[Node]) -> list[Block]:
+    """The blocks of a measured tree, in document order."""
+    picked = set(map(id, chosen))
+    blocks: list[Block] = []
+    top = Context(body, None, 0, 0, _named(body), 1, 1, id(body) in picked)
+    stack: list[Context | tuple[Context, int, int]] = [top]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            _add(blocks, *item)
+            continue
+        node = item.node
+        if _is_whole(node):
+            _add(blocks, item, 0, len(node.children))
+            continue
+        stack.extend(reversed(_parts(item, picked)))
+    return blocks
+
+
+def _is_whole(node: Node) -> bool:
+    holds = node.holds
+    if not holds or PARTING.isdisjoint(holds):
+        return True
+    tag = node.tag
+    if tag == "pre":
+        return True
+    if tag in _PLAIN_LISTS:
+        return PARTING & holds <= _ITEM_PARTS
+    if tag == "table":
+        return "th" in holds and PARTING & holds <= _TABLE_PARTS
+    return False
+
+
+def _parts(context: Context, picked: set[int]) -> list[Context | tuple[Context, int, int]]:
+    node = context.node
+    shapes: dict[tuple[str, str], int] = {}
+    inner: list[tuple[int, Node, tuple[str, str]]] = []
+    for place, child in enumerate(node.children):
+        if isinstance(child, Node) and (child.tag in PARTING or not PARTING.isdisjoint(child.holds)):
+            shape = child.tag, child.attributes.get("class", "")
+            shapes[shape] = shapes.get(shape, 0) + 1
+            inner.append((place, child, shape))
+    found: list[Context | tuple[Context, int, int]] = []
+    at = 0
+    for place, child, shape in inner:
+        if place > at:
+            found.append((context, at, place))
+        at = place + 1
+        if child.letters:
+            alike = shapes[shape]
+            found.append(
+                Context(
+                    child,
+                    context,
+                    context.depth + 1,
+                    context.tags | TAG_BITS.get(child.tag, 0),
+                    _named(child),
+                    alike,
+                    max(alike, context.most_alike),
+                    context.chosen or id(child) in picked,
+                    place,
+                    hash(
+                        (
+                            shape,
+                            context.above.shape if context.above else 0,
+                            hash((node.tag, node.attributes.get("class", ""))),
+                        )
+                    ),
+                )
+            )
+    if at < len(node.children):
+        found.append((context, at, len(node.children)))
+    return found
+
+
+def _named(node: Node) -> tuple[str, ...]:
+    attributes = node.attributes
+    if not attributes:
+        return ()
+    if "aria-hidden" in attributes and attributes["aria-hidden"] == "true":
+        return ("aria-hidden", *_name_words(attributes))
+    return _name_words(attributes)
+
+
+def _name_words(attributes: Mapping[str, str]) -> tuple[str, ...]:
+    return name_words(
+        attributes.get("class", ""),
+        attributes.get("id", ""),
+        attributes.get("role", ""),
+        attributes.get("itemprop", ""),
+    )
+
+
+def _add(blocks: list[Block], context: Context, first: int, last: int) -> None:
+    pieces: list[str] = []
+    letters = linked = 0
+    for child in context.node.children[first:last]:
+        if isinstance(child, Node):
+            if child.letters:
+                letters += child.letters
+                linked += child.link_letters
+                pieces.extend(child.pieces())
+        else:
+            pieces.append(child)
+    text = "".join(pieces)
+    if context.tags & TAG_BITS["a"] or context.node.tag == "a":
+        linked = -1
+    words = text.split()
+    if not words:
+        return
+    letters = sum(map(len, words))
+    blocks.append(Block(context, first, last, text, letters, letters if linked < 0 else linked, words=words))

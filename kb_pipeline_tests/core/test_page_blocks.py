@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb_pipeline.core.block_choice import chosen_blocks, threshold
+from kb_pipeline.core.block_model import Ensemble
+from kb_pipeline.core.html_tree import Node, measure, parse_html, with_tree
+from kb_pipeline.core.page_blocks import read_blocks
+
+TAGS = st.sampled_from(
+    ["div", "p", "ul", "li", "table", "tr", "td", "th", "span", "a", "h2", "pre", "dl", "dt", "section"]
+)
+TREES = st.recursive(
+    st.text("ab ", max_size=6),
+    lambda inner: st.builds(lambda tag, parts: f"<{tag}>{''.join(parts)}</{tag}>", TAGS, st.lists(inner, max_size=4)),
+    max_leaves=25,
+)
+
+
+def blocks_of(html):
+    document, _ = parse_html(f"<body>{html}")
+    measure(document)
+    return read_blocks(document.find("body"), [])
+
+
+@given(TREES)
+def test_every_word_of_a_page_is_in_one_block_and_in_order(html):
+    document, _ = parse_html(f"<body>{html}")
+    measure(document)
+    read = "".join("".join(block.text.split()) for block in read_blocks(document.find("body"), []))
+    assert read == "".join("".join(document.pieces()).split())
+
+
+@pytest.mark.parametrize(
+    ("html", "texts"),
+    [
+        ("<div>before<p>one</p>between<p>two</p></div>", ["before", "one", "between", "two"]),
+        ("<ul><li>one <li>two</ul>", ["one two"]),
+        ("<ul><li><p>one</p><p>more</p><li><p>two</p></ul>", ["one", "more", "two"]),
+        ("<table><tr><th>Size </th><td>4</td></tr></table>", ["Size 4"]),
+        ("<table><tr><td><div>menu</div></td><td><div>text</div></td></tr></table>", ["menu", "text"]),
+        ("<pre>a\n<span>b</span></pre>", ["a b"]),
+    ],
+)
+def test_plain_lists_data_tables_and_code_are_whole(html, texts):
+    assert [" ".join(block.words) for block in blocks_of(html)] == texts
+
+
+def test_an_ensemble_adds_the_leaf_of_each_tree():
+    trees = Ensemble(
+        columns=np.array([0, 1, 1, 0]),
+        borders=np.array([0.5, 10, 20, 0.5], dtype=np.float32),
+        leaves=np.array([[0, 1, 2, 3], [0, 10, 20, 30]], dtype=np.float32),
+        depth=2,
+        bias=-11.0,
+    )
+    # Row 0 is above its first border in the first tree alone; row 1 above all of them.
+    rows = np.array([[1, 0], [1, 30]], dtype=np.float32)
+    expected = [1 + 20 - 11, 3 + 30 - 11]
+    assert np.allclose(trees.shares(rows), [1 / (1 + np.exp(-value)) for value in expected])
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 0.99), st.integers(1, 50)), min_size=1, max_size=12))
+def test_what_a_page_is_cut_at_lies_within_its_limits(blocks):
+    shares, words = (np.array(column) for column in zip(*blocks, strict=True))
+    assert 0.1 <= threshold(shares, words) <= 0.5
+
+
+def test_a_page_that_is_doubtful_all_over_is_kept_rather_than_emptied():
+    shares = np.array([0.3, 0.28, 0.31, 0.02])
+    assert chosen_blocks(shares, np.array([20, 20, 20, 20]), np.zeros(4, dtype=bool)).tolist() == [True] * 3 + [False]
+
+
+def test_the_first_title_is_kept_whatever_the_model_says_of_it():
+    kept = chosen_blocks(np.array([0.01, 0.9, 0.01]), np.array([3, 50, 3]), np.array([True, False, True]))
+    assert kept.tolist() == [True, True, False]
+
+
+def test_a_page_that_was_read_leaves_nothing_for_the_collector():
+    def read(document: Node, _cut: bool) -> int:
+        assert not gc.isenabled()
+        return sum(1 for _ in document.iter())
+
+    gc.collect()
+    with_tree("<p>warm", read)
+    gc.disable()
+    try:
+        gc.collect()
+        with_tree("<p>one" * 500, lambda _document, _cut: None)
+        left = [found for found in gc.get_objects() if isinstance(found, Node)]
+    finally:
+        gc.enable()
+    assert not any(node.children for node in left)
+
+
+def test_the_collector_works_again_after_a_reader_that_raised():
+    def read(_document: Node, _cut: bool) -> None:
+        message = "stop"
+        raise ValueError(message)
+
+    with pytest.raises(ValueError, match="stop"):
+        with_tree("<p>one", read)
+    assert gc.isenabled()
