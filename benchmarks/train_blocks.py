@@ -31,6 +31,7 @@ from kb_pipeline.core import block_model
 from kb_pipeline.core.block_choice import chosen_blocks, read_page
 from kb_pipeline.core.block_features import heading_blocks, looked_up, name_path, scored_features, static_features
 from kb_pipeline.core.html_tree import with_tree
+from kb_pipeline.core.page_metadata import read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,8 +117,8 @@ def read_set(score: ModuleType, folder: Path) -> Iterable[Page]:
         html = score.read_html(str(folder), record)
         url = record.get("url") or ""
 
-        def read(document: Node, _cut: bool, record: dict[str, Any] = record, url: str = url) -> Page | None:
-            blocks, kind = read_page(document, url)
+        def read(nodes: list[Node], _cut: bool, record: dict[str, Any] = record, url: str = url) -> Page | None:
+            blocks, kind = read_page(nodes[0], read_metadata(nodes, url), url)
             if not blocks:
                 return None
             return _page(score, folder.name, record, blocks, static_features(blocks, kind))
@@ -259,7 +260,9 @@ def train(pages: Sequence[Page], target: Path) -> None:
             rows.append(matrix(page, tables)[known])
             shares.append(page.shares[known])
             weights.append(page.weights[known])
-    model = CatBoostClassifier(loss_function="CrossEntropy", random_seed=1, thread_count=2, verbose=0, **PARAMETERS)
+    model = CatBoostClassifier(
+        loss_function="CrossEntropy", random_seed=1, thread_count=2, verbose=0, allow_writing_files=False, **PARAMETERS
+    )
     model.fit(Pool(np.concatenate(rows), np.concatenate(shares), weight=np.concatenate(weights)))
     _write(model, word_tables(pages), target)
 
@@ -320,7 +323,8 @@ def check(pages: Sequence[Page], score: ModuleType, keep: Path | None) -> None:
 
 def _kept(model: block_model.BlockModel, page: Page) -> NDArray[np.bool_]:
     rows = matrix(page, (dict(model.name_scores), dict(model.word_scores)))
-    return chosen_blocks(model.trees.shares(rows), np.array([len(block) for block in page.blocks]), page.titles)
+    words = np.array([len(block) for block in page.blocks])
+    return chosen_blocks(model.trees.shares(rows), words, page.titles, page.headings)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kb_pipeline.core.block_features import PageKind
+from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.main_content import choose_main
+from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
-from kb_pipeline.core.page_metadata import PageMetadata, read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.core.html_tree import Node
     from kb_pipeline.core.page_blocks import Block
+    from kb_pipeline.core.page_metadata import PageMetadata
 
 MIN_LETTERS: Final = 500
 """With less than this a page has nothing to compare its blocks with."""
@@ -33,35 +33,41 @@ _LENIENCE: Final = 0.9
 def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | None:
     """Drop from a measured tree what is no content. Returns its body; None, with all that a reader sees still there,
     when too little would be left."""
-    blocks, kind = read_page(document, url, metadata)
+    blocks, kind = read_page(document, metadata, url)
     letters = np.array([block.letters for block in blocks])
     if letters.sum() < MIN_LETTERS or len(blocks) > MAX_BLOCKS:
         return None
     shares = block_model().shares(blocks, kind)
     titles = np.array([block.context.node.tag == "h1" for block in blocks])
-    kept = chosen_blocks(shares, np.array([len(block.words) for block in blocks]), titles)
+    words = np.array([len(block.words) for block in blocks])
+    kept = chosen_blocks(shares, words, titles, heading_blocks(blocks))
     if letters[kept].sum() < ENOUGH_LETTERS:
         return None
     _prune(blocks, kept)
     return blocks[0].context.top()
 
 
-def read_page(document: Node, url: str, metadata: PageMetadata | None = None) -> tuple[list[Block], PageKind]:
+def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
     """Strip a measured tree of what is certainly no content, and cut the rest into blocks."""
-    metadata = metadata or read_metadata(document, url)
     strip_unseen(document)
     body = document.find("body") or document
-    return read_blocks(body, choose_main(document)), PageKind(metadata.title, url, metadata.kind)
+    return read_blocks(body, main_of), PageKind(metadata.title, url, metadata.kind)
 
 
 def chosen_blocks(
-    shares: NDArray[np.float64], words: NDArray[np.integer], titles: NDArray[np.bool_]
+    shares: NDArray[np.float64], words: NDArray[np.integer], titles: NDArray[np.bool_], headings: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which blocks are kept: the likely ones, and the first h1, which says what they are about."""
-    kept = shares >= threshold(shares, words)
+    """Which blocks are kept: the likely ones, the headings of what is kept, and the first h1."""
+    kept = np.asarray(shares >= threshold(shares, words))
     if titles.any():
         kept[np.argmax(titles)] = True
-    return np.asarray(kept)
+    heads_kept = False
+    for place in range(len(kept) - 1, -1, -1):
+        if not headings[place]:
+            heads_kept = bool(kept[place])
+        elif heads_kept:
+            kept[place] = True
+    return kept
 
 
 def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kb_pipeline.core.page_blocks import Block, Context
 
-LOOKED_AT: Final = 12
+LOOKED_AT: Final = 8
 """Words of a block that are looked up."""
 _HEADINGS: Final = sum(TAG_BITS[f"h{level}"] for level in range(1, 7))
 _HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -244,6 +244,7 @@ def _window(column: NDArray[Any], reach: int) -> NDArray[np.float64]:
 def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -> NDArray[np.float32]:
     letters, linked = own[:, 1], own[:, 2]
     total = max(1.0, float(letters.sum()))
+    ordered = np.sort(letters)
     paragraph = bits[:, list(TAG_BITS).index("p")] > 0
     url = kind.url.lower().partition("://")[2]
     path = url.partition("/")[2]
@@ -253,9 +254,9 @@ def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -
         total,
         float(linked.sum()) / total,
         float(letters[paragraph].sum()) / total,
-        float(np.median(letters)),
-        float(letters.max()),
-        float(np.percentile(letters, 90)),
+        float(ordered[len(ordered) // 2]),
+        float(ordered[-1]),
+        float(ordered[len(ordered) * 9 // 10]),
         float((letters > _LONG).mean()),
         float(own[:, 9].mean()),
         float(own[:, 9].sum()),
@@ -301,13 +302,11 @@ def scored_features(
     word_scores: Mapping[str, float],
 ) -> NDArray[np.float32]:
     """What the tables say of the names around and the words in each block."""
-    cache: dict[Path, tuple[float, ...]] = {}
-    rows = []
-    for path, said in zip(paths, words, strict=True):
-        named = cache.get(path)
-        if named is None:
-            named = cache[path] = _name_row(path, name_scores)
-        rows.append((*named, *_word_row(said, word_scores)))
+    known: dict[tuple[str, ...], Summary] = {}
+    rows = [
+        (*_name_row(path, name_scores, known), *_word_row(said, word_scores))
+        for path, said in zip(paths, words, strict=True)
+    ]
     scored = np.array(rows, dtype=np.float32)
     last = last_heading(heading)
     size = len(rows)
@@ -320,29 +319,41 @@ def scored_features(
     )
 
 
-def _name_row(path: Path, scores: Mapping[str, float]) -> tuple[float, ...]:
-    levels = [[scores[word] for word in named if word in scores] for named in path]
-    flat = [score for level in levels for score in level]
-    near = [score for level in levels[:3] for score in level]
-    own = levels[0]
-    if not flat:
-        return (0.0,) * 8
-    return (
-        min(flat),
-        max(flat),
-        sum(flat),
-        sum(flat) / len(flat),
-        min(near, default=0.0),
-        max(near, default=0.0),
-        sum(near),
-        sum(own),
-    )
+Summary = tuple[float, float, float, int]
+"""Lowest and highest score, their sum, and how many."""
+_UNSAID: Final = (0.0,) * 4
+_NOTHING_SAID: Final[Summary] = (inf, -inf, 0.0, 0)
+_NEAR: Final = 2
+"""Levels above a block's own that are near."""
+
+
+def _name_row(path: Path, scores: Mapping[str, float], known: dict[tuple[str, ...], Summary]) -> tuple[float, ...]:
+    low, high, total, count = _NOTHING_SAID
+    near = own = _NOTHING_SAID
+    for level, named in enumerate(path):
+        summary = known.get(named)
+        if summary is None:
+            found = [scores[word] for word in named if word in scores]
+            summary = known[named] = (min(found), max(found), sum(found), len(found)) if found else _NOTHING_SAID
+        if summary[3]:
+            low, high = min(low, summary[0]), max(high, summary[1])
+            total, count = total + summary[2], count + summary[3]
+        if level == 0:
+            own = summary
+        if level == _NEAR:
+            near = low, high, total, count
+    if len(path) <= _NEAR:
+        near = low, high, total, count
+    mean = total / count if count else 0.0
+    ends = (low, high) if count else (0.0, 0.0)
+    near_ends = near[:2] if near[3] else (0.0, 0.0)
+    return (*ends, total, mean, *near_ends, near[2], own[2])
 
 
 def _word_row(said: tuple[str, ...], scores: Mapping[str, float]) -> tuple[float, ...]:
-    found = [scores[word] for word in said if word in scores]
+    found = [score for score in map(scores.get, said) if score is not None]
     if not found:
-        return (0.0,) * 4
+        return _UNSAID
     return min(found), max(found), sum(found), sum(found) / len(said)
 
 

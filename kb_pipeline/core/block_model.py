@@ -48,10 +48,11 @@ class Ensemble:
 
     def shares(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """The probability of each row, 0 to 1."""
-        above = rows.T[self.columns] > self.borders[:, None]
-        trees = len(self.leaves)
+        above = np.ascontiguousarray(rows.T)[self.columns] > self.borders[:, None]
+        trees, size = self.leaves.shape
         places = np.packbits(above.reshape(trees, self.depth, len(rows)), axis=1, bitorder="little")[:, 0, :]
-        sums = np.take_along_axis(self.leaves, places.astype(np.intp), axis=1).sum(axis=0, dtype=np.float64)
+        places = places + np.arange(0, trees * size, size, dtype=np.int32)[:, None]
+        sums = self.leaves.ravel().take(places).sum(axis=0, dtype=np.float64)
         return np.asarray(1 / (1 + np.exp(-(sums + self.bias))))
 
 

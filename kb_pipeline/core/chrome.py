@@ -112,8 +112,10 @@ def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple
     stack = [document]
     while stack:
         node = stack.pop()
-        inner = [child for child in node.children if type(child) is Node]
-        dropped = [child for child in inner if is_chrome(child, page)]
+        inner = [child for child in node.children if type(child) is Node and (child.children or child.tag == "img")]
+        dropped = [
+            child for child in inner if (child.attributes or child.tag in _SUSPECT_TAGS) and is_chrome(child, page)
+        ]
         if dropped:
             lost = sum(child.letters for child in dropped)
             linked = lost if node.tag == "a" else sum(child.link_letters for child in dropped)
@@ -168,7 +170,7 @@ def _is_certain(node: Node, page: int) -> bool:
         return True
     if not attributes or tag in _NEVER_CHROME:
         return False
-    if ("class" in attributes or "id" in attributes) and _asks_consent(node.names()):
+    if _asks_consent(attributes.get("class", ""), attributes.get("id", "")):
         return node.letters <= page * 0.6 and "h1" not in node.holds
     return ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
 
@@ -183,8 +185,8 @@ def _is_closed(node: Node, page: int) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def _asks_consent(written: str) -> bool:
-    return _CONSENT.search(written) is not None
+def _asks_consent(classes: str, identifier: str) -> bool:
+    return _CONSENT.search(f"{classes} {identifier}".lower()) is not None
 
 
 def _is_companion(node: Node, page: int) -> bool:
@@ -302,3 +304,4 @@ _SPECIAL_TAGS: Final = {
     "button": _is_idle_button,
     "noscript": _is_redundant_noscript,
 }
+_SUSPECT_TAGS: Final = _DROPPED_TAGS.union(_SPECIAL_TAGS)

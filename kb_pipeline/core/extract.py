@@ -75,20 +75,21 @@ def examine(
         raise BodyUnreadable(message)
     html = decode_html(body, content_type)
 
-    def read(document: Node, cut: bool) -> Extraction:
-        state = classify(status, headers or {}, html, url, document)
-        return Extraction(_extract_document(document, url, bot_token, cut=cut), state)
+    def read(nodes: list[Node], cut: bool) -> Extraction:
+        state = classify(status, headers or {}, html, url, nodes[0])
+        return Extraction(_extract_tree(nodes, url, bot_token, cut=cut), state)
 
     return with_tree(html, read)
 
 
 def extract_html(html: str, url: str, *, bot_token: str = "") -> Text:
     """The text of HTML that is decoded already. Never raises."""
-    return with_tree(html, lambda document, cut: _extract_document(document, url, bot_token, cut=cut))
+    return with_tree(html, lambda nodes, cut: _extract_tree(nodes, url, bot_token, cut=cut))
 
 
-def _extract_document(document: Node, url: str, bot_token: str, *, cut: bool) -> Text:
-    metadata = read_metadata(document, url, bot_token)
+def _extract_tree(nodes: list[Node], url: str, bot_token: str, *, cut: bool) -> Text:
+    document = nodes[0]
+    metadata = read_metadata(nodes, url, bot_token)
     letters = document.letters
     content = keep_content(document, metadata, url)
     if content is not None:
@@ -99,6 +100,8 @@ def _extract_document(document: Node, url: str, bot_token: str, *, cut: bool) ->
     markdown = write_markdown(chosen, metadata.base_url)
     if markdown.characters < MIN_TEXT_CHARACTERS < len(metadata.structured_text):
         markdown = _with_structured_text(markdown, metadata.structured_text)
+    elif markdown.characters < MIN_TEXT_CHARACTERS <= len(metadata.description) and _is_excerpt(metadata.description):
+        markdown = _with_structured_text(markdown, metadata.description)
     if facts := missing_facts(metadata.facts, markdown.text):
         markdown = _with_facts(markdown, facts)
     linked = sum(node.link_letters for node in chosen) / max(1, sum(node.letters for node in chosen))
@@ -130,6 +133,12 @@ def _quality(markdown: Markdown, linked: float, letters: int) -> float:
     amount = min(1.0, markdown.characters / _FULL_QUALITY_CHARACTERS)
     share = min(1.0, 4 * markdown.characters / max(1, letters))
     return round(amount * (1 - linked / 2) * (0.5 + share / 2), 3)
+
+
+def _is_excerpt(description: str) -> bool:
+    """Whether a description is the beginning of a text that the page would show: one that was written for search
+    engines ends as a sentence does."""
+    return description.endswith(("...", "\u2026"))
 
 
 def _with_facts(markdown: Markdown, facts: Sequence[tuple[str, str]]) -> Markdown:

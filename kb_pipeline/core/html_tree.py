@@ -118,6 +118,8 @@ class _Builder:
 
     def __init__(self) -> None:
         self.root = Node("#document")
+        self.nodes = [self.root]
+        """All elements, in document order."""
         self._open: list[Node | None] = [self.root]
         self._here = self.root
         self._text: list[str] = []
@@ -141,6 +143,7 @@ class _Builder:
         if node is None:
             node = Node(tag, _few(attributes) if attributes else _NO_ATTRIBUTES, self._here)
             self._here.children.append(node)
+            self.nodes.append(node)
             self._body = node if tag == "body" else self._body
         self._open.append(node)
         self._here = node
@@ -171,12 +174,12 @@ class _Builder:
         self._put_text()
         return self.root
 
-    def hand_over(self) -> Node:
-        """The tree. lxml's parser and its target hold each other for ever, and would hold the tree with them."""
-        root = self.root
+    def hand_over(self) -> list[Node]:
+        """The elements. lxml's parser and its target hold each other for ever, and would hold the tree with them."""
+        nodes = self.nodes
         self.root = self._here = Node("#document")
-        self._open, self._body = [self.root], None
-        return root
+        self.nodes, self._open, self._body = [], [self.root], None
+        return nodes
 
     def _put_text(self) -> None:
         """Character references arrive one by one; what belongs together is put together."""
@@ -194,6 +197,7 @@ class _Builder:
         if self._body is None:
             self._body = Node("body", parent=html)
             html.children.append(self._body)
+            self.nodes.append(self._body)
         self._open[-1] = self._here = self._body
 
 
@@ -217,6 +221,12 @@ def parse_html(html: str) -> tuple[Node, bool]:
 
     Scripts and style sheets are left empty, but for JSON-LD and formulas.
     """
+    nodes, cut = _parse(html)
+    return nodes[0], cut
+
+
+def _parse(html: str) -> tuple[list[Node], bool]:
+    """As `parse_html`; returns all elements in document order, the document first."""
     builder = _Builder()
     target: Any = builder
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
@@ -232,8 +242,9 @@ def parse_html(html: str) -> tuple[Node, bool]:
     return builder.hand_over(), False
 
 
-def with_tree(html: str, read: Callable[[Node, bool], Answer]) -> Answer:
-    """What `read` answers of the measured tree of a page, and of whether it was cut. The tree is gone afterwards.
+def with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
+    """What `read` answers of a page's elements, measured and in document order, the document first, and of whether
+    the page was cut. The tree is gone afterwards.
 
     A tree is thousands of objects that live until it is read. Looking for garbage among them, again and again, took
     as long as parsing, so the collector rests meanwhile; what a page may allocate has a limit.
@@ -247,23 +258,27 @@ def with_tree(html: str, read: Callable[[Node, bool], Answer]) -> Answer:
             gc.enable()
 
 
-def _with_tree(html: str, read: Callable[[Node, bool], Answer]) -> Answer:
-    document, cut = parse_html(html)
-    nodes = measure(document)
+def _with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
+    nodes, cut = _parse(html)
+    _measure(nodes)
     try:
-        return read(document, cut)
+        return read(nodes, cut)
     finally:
         for node in nodes:
             # Without circles nothing is left for the collector to find.
             node.parent = None
 
 
-def measure(root: Node) -> list[Node]:
-    """Set `letters`, `link_letters` and `holds` of every element, in one pass from the leaves up. Returns them all."""
+def measure(root: Node) -> None:
+    """Set `letters`, `link_letters` and `holds` of every element, in one pass from the leaves up."""
     nodes = [root]
     for node in nodes:
         # Grows while it is walked: level by level, so that backwards each element comes after all below it.
         nodes += [child for child in node.children if type(child) is Node]
+    _measure(nodes)
+
+
+def _measure(nodes: list[Node]) -> None:
     for node in reversed(nodes):
         letters = linked = 0
         holds = _NOTHING
@@ -282,4 +297,3 @@ def measure(root: Node) -> list[Node]:
         node.letters = letters if node.tag not in _UNREAD else 0
         node.link_letters = letters if node.tag == "a" else linked
         node.holds = holds
-    return nodes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.chrome import ENOUGH_LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kb_pipeline.core.html_tree import Node
 
@@ -31,7 +31,13 @@ _CONTENT_NAMES: Final = re.compile(
 def choose_main(document: Node) -> list[Node]:
     """The nodes that hold the content of a measured, stripped document; the body when no guess holds enough."""
     body = next((node for node in document.iter() if node.tag == "body"), document)
-    marked = _Marked(body)
+    guess = main_of(body, body.iter())
+    return [body] if guess is None else _with_title(guess, body)
+
+
+def main_of(body: Node, nodes: Iterable[Node]) -> Node | None:
+    """Of the nodes below a body the one that holds its content; None when no guess holds enough."""
+    marked = _Marked(nodes)
     guesses = (
         (_largest(marked.mains), MAIN_SHARE),
         (_articles(marked.articles), ARTICLE_SHARE),
@@ -39,18 +45,18 @@ def choose_main(document: Node) -> list[Node]:
     )
     for guess, share in guesses:
         if guess is not None and guess.letters >= ENOUGH_LETTERS and guess.letters >= body.letters * share:
-            return _with_title(guess, body)
-    return [body]
+            return guess
+    return None
 
 
 class _Marked:
     """The elements that a page marks as its content."""
 
-    def __init__(self, body: Node) -> None:
+    def __init__(self, nodes: Iterable[Node]) -> None:
         self.mains: list[Node] = []
         self.articles: list[Node] = []
         self.named: list[Node] = []
-        for node in body.iter():
+        for node in nodes:
             attributes = node.attributes
             if node.tag == "main" or ("role" in attributes and node.get("role") == "main"):
                 self.mains.append(node)

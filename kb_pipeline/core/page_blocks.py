@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.html_tree import Node, names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 MAX_BLOCKS: Final = 20_000
 """Blocks that are looked at; a page with more is kept as it is."""
@@ -48,12 +48,12 @@ class Context:
     """Siblings of the same tag and class, itself counted."""
     most_alike: int
     """The largest such number from here up."""
-    chosen: bool
-    """Whether this is, or is within, what the page marks as its content."""
     place: int = 0
     """Where the element stands among the children of the one above."""
     shape: int = 0
     """Stands for the tags and classes of this element and those above."""
+    chosen: bool = False
+    """Whether this is, or is within, what the page marks as its content."""
 
     def top(self) -> Node:
         """The element that blocks were read from."""
@@ -90,23 +90,32 @@ def name_words(classes: str, identifier: str, role: str, prop: str) -> tuple[str
     return tuple(dict.fromkeys(word for word in found if len(word) > 1))
 
 
-def read_blocks(body: Node, chosen: Sequence[Node]) -> list[Block]:
-    """The blocks of a measured tree, in document order."""
-    picked = set(map(id, chosen))
+def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | None]) -> list[Block]:
+    """The blocks of a measured tree, in document order. `main_of` says which of the elements that hold blocks is the
+    page's main one."""
     blocks: list[Block] = []
-    top = Context(body, None, 0, 0, _named(body), 1, 1, id(body) in picked)
-    stack: list[Context | tuple[Context, int, int]] = [top]
+    contexts: list[Context] = []
+    stack: list[Context | tuple[Context, int, int]] = [Context(body, None, 0, 0, _named(body), 1, 1)]
     while stack:
         item = stack.pop()
-        if isinstance(item, tuple):
+        if type(item) is tuple:
             _add(blocks, *item)
             continue
+        assert type(item) is Context
         node = item.node
+        contexts.append(item)
         if _is_whole(node):
             _add(blocks, item, 0, len(node.children))
-            continue
-        stack.extend(reversed(_parts(item, picked)))
+        else:
+            stack.extend(reversed(_parts(item)))
+    _mark_main(contexts, main_of(body, (context.node for context in contexts)))
     return blocks
+
+
+def _mark_main(contexts: Sequence[Context], main: Node | None) -> None:
+    for context in contexts:
+        above = context.above
+        context.chosen = context.node is main or main is None or (above is not None and above.chosen)
 
 
 def _is_whole(node: Node) -> bool:
@@ -123,7 +132,7 @@ def _is_whole(node: Node) -> bool:
     return False
 
 
-def _parts(context: Context, picked: set[int]) -> list[Context | tuple[Context, int, int]]:
+def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
     node = context.node
     shapes: dict[tuple[str, str], int] = {}
     inner: list[tuple[int, Node, tuple[str, str]]] = []
@@ -133,9 +142,10 @@ def _parts(context: Context, picked: set[int]) -> list[Context | tuple[Context, 
             shapes[shape] = shapes.get(shape, 0) + 1
             inner.append((place, child, shape))
     found: list[Context | tuple[Context, int, int]] = []
+    chain = hash((node.tag, node.attributes.get("class", ""), context.above.shape if context.above else 0))
     at = 0
     for place, child, shape in inner:
-        if place > at:
+        if place > at and not _is_blank(node.children[at:place]):
             found.append((context, at, place))
         at = place + 1
         if child.letters:
@@ -149,20 +159,17 @@ def _parts(context: Context, picked: set[int]) -> list[Context | tuple[Context, 
                     _named(child),
                     alike,
                     max(alike, context.most_alike),
-                    context.chosen or id(child) in picked,
                     place,
-                    hash(
-                        (
-                            shape,
-                            context.above.shape if context.above else 0,
-                            hash((node.tag, node.attributes.get("class", ""))),
-                        )
-                    ),
+                    hash((shape, chain)),
                 )
             )
     if at < len(node.children):
         found.append((context, at, len(node.children)))
     return found
+
+
+def _is_blank(children: Sequence[Node | str]) -> bool:
+    return len(children) == 1 and type(children[0]) is str and children[0].isspace()
 
 
 def _named(node: Node) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from kb_pipeline.core.product_facts import MARKED, product_facts
 from kb_pipeline.core.urls import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kb_pipeline.core.html_tree import Node
 
@@ -61,10 +61,11 @@ class PageMetadata:
     """The longest body text in JSON-LD: some pages hold their content there and nowhere else."""
 
 
-def read_metadata(document: Node, url: str, bot_token: str = "") -> PageMetadata:
-    """Read a parsed page's metadata. `bot_token` is the product token whose robots meta counts beside `robots`."""
+def read_metadata(nodes: Iterable[Node], url: str, bot_token: str = "") -> PageMetadata:
+    """Read a parsed page's metadata from its elements in document order. `bot_token` is the product token whose robots
+    meta counts beside `robots`."""
     seen = _Seen(url)
-    for node in document.iter():
+    for node in nodes:
         if node.tag in _SEEN_TAGS or "itemprop" in node.attributes:
             seen.see(node)
     objects = list(seen.structured_objects())

@@ -41,7 +41,7 @@ def said_by(answered: Response | None, token: str) -> Said:
     if answered is None or not is_good(answered) or not is_html(answered):
         return Said()
     document, _ = parse_html(decode_html(answered.body, answered.content_type))
-    found = read_metadata(document, answered.final_url, token)
+    found = read_metadata(document.iter(), answered.final_url, token)
     rules = [name for name, holds in (("noindex", found.noindex), ("nofollow", found.nofollow)) if holds]
     return Said(found.title, found.description, found.language or "", ", ".join(rules))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kb_pipeline.core.block_choice import chosen_blocks, threshold
 from kb_pipeline.core.block_model import Ensemble
 from kb_pipeline.core.html_tree import Node, measure, parse_html, with_tree
+from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import read_blocks
 
 TAGS = st.sampled_from(
@@ -25,14 +26,14 @@ TREES = st.recursive(
 def blocks_of(html):
     document, _ = parse_html(f"<body>{html}")
     measure(document)
-    return read_blocks(document.find("body"), [])
+    return read_blocks(document.find("body"), main_of)
 
 
 @given(TREES)
 def test_every_word_of_a_page_is_in_one_block_and_in_order(html):
     document, _ = parse_html(f"<body>{html}")
     measure(document)
-    read = "".join("".join(block.text.split()) for block in read_blocks(document.find("body"), []))
+    read = "".join("".join(block.text.split()) for block in read_blocks(document.find("body"), main_of))
     assert read == "".join("".join(document.pieces()).split())
 
 
@@ -73,25 +74,34 @@ def test_what_a_page_is_cut_at_lies_within_its_limits(blocks):
 
 def test_a_page_that_is_doubtful_all_over_is_kept_rather_than_emptied():
     shares = np.array([0.3, 0.28, 0.31, 0.02])
-    assert chosen_blocks(shares, np.array([20, 20, 20, 20]), np.zeros(4, dtype=bool)).tolist() == [True] * 3 + [False]
+    assert chosen_blocks(shares, np.array([20, 20, 20, 20]), *[np.zeros(4, dtype=bool)] * 2).tolist() == [True] * 3 + [
+        False
+    ]
 
 
 def test_the_first_title_is_kept_whatever_the_model_says_of_it():
-    kept = chosen_blocks(np.array([0.01, 0.9, 0.01]), np.array([3, 50, 3]), np.array([True, False, True]))
+    kept = chosen_blocks(np.array([0.01, 0.9, 0.01]), np.array([3, 50, 3]), *[np.array([True, False, True])] * 2)
     assert kept.tolist() == [True, True, False]
 
 
+def test_a_heading_goes_with_what_follows_it():
+    shares, words = np.array([0.05, 0.05, 0.9, 0.05, 0.01, 0.9]), np.array([2, 3, 50, 2, 30, 40])
+    headings = np.array([True, True, False, True, False, False])
+    kept = chosen_blocks(shares, words, np.zeros(6, dtype=bool), headings)
+    assert kept.tolist() == [True, True, True, False, False, True]
+
+
 def test_a_page_that_was_read_leaves_nothing_for_the_collector():
-    def read(document: Node, _cut: bool) -> int:
+    def read(nodes: list[Node], _cut: bool) -> int:
         assert not gc.isenabled()
-        return sum(1 for _ in document.iter())
+        return len(nodes)
 
     gc.collect()
     with_tree("<p>warm", read)
     gc.disable()
     try:
         gc.collect()
-        with_tree("<p>one" * 500, lambda _document, _cut: None)
+        with_tree("<p>one" * 500, lambda _nodes, _cut: None)
         left = [found for found in gc.get_objects() if isinstance(found, Node)]
     finally:
         gc.enable()
@@ -99,7 +109,7 @@ def test_a_page_that_was_read_leaves_nothing_for_the_collector():
 
 
 def test_the_collector_works_again_after_a_reader_that_raised():
-    def read(_document: Node, _cut: bool) -> None:
+    def read(_nodes: list[Node], _cut: bool) -> None:
         message = "stop"
         raise ValueError(message)
 
