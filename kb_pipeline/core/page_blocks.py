@@ -16,8 +16,8 @@ from kb_pipeline.core.html_tree import Node, names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-MAX_BLOCKS: Final = 20_000
-"""Blocks that are looked at; a page with more is kept as it is."""
+MAX_BLOCKS: Final = 5_000
+"""Blocks that are weighed; a page with more is kept by its tags and class names alone."""
 PARTING: Final = names(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure"
     " footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav noscript ol p pre search section summary"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING, Any, Final
 
 from kb_pipeline.core.product_facts import MARKED, product_facts
@@ -72,7 +73,8 @@ def read_metadata(nodes: Iterable[Node], url: str, bot_token: str = "") -> PageM
     robots = _robots(seen.meta_all, bot_token)
     return PageMetadata(
         title=(seen.title or seen.first("og:title") or seen.heading)[:MAX_TITLE],
-        description=(seen.first("description", "og:description", "twitter:description"))[:MAX_DESCRIPTION],
+        # Some systems escape it twice.
+        description=unescape(seen.first("description", "og:description", "twitter:description"))[:MAX_DESCRIPTION],
         language=_language(seen.language or seen.first("content-language", "og:locale")),
         canonical=seen.canonical,
         author=_author(seen, objects)[:MAX_AUTHOR],

@@ -178,7 +178,7 @@ def test_statements_that_are_none_are_passed_over(broken):
     assert "Iron kettle" in product_page({**KETTLE, **broken})
 
 
-@pytest.mark.parametrize(("ending", "shown"), [("…", True), ("...", True), (".", False)])
+@pytest.mark.parametrize(("ending", "shown"), [("…", True), ("...", True), ("&amp;hellip;", True), (".", False)])
 def test_a_page_that_shows_nothing_gives_the_beginning_that_it_states_of_its_text(ending, shown):
     described = " ".join(SENTENCES)[:400].rstrip(" .") + ending
     head = f'<meta property="og:description" content="{described}">'
