@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.extract import extract_html
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def load_score(folder: Path) -> ModuleType:
 
 
 def _readers() -> dict[str, Reader]:
+    block_model()  # is read once in a process's life
     readers: dict[str, Reader] = {OURS: lambda html, url: extract_html(html, url).markdown}
     if importlib.util.find_spec("trafilatura"):
         import trafilatura  # noqa: PLC0415 - a peer, where it is installed
