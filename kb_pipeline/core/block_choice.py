@@ -9,7 +9,7 @@ import numpy as np
 from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.main_content import main_of
+from kb_pipeline.core.main_content import choose_main, main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ _LENIENCE: Final = 0.9
 
 def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | None:
     """Drop from a measured tree what is no content. Returns its body; None, with all that a reader sees still there,
-    when too little would be left."""
+    when too little would be left, or when the page is a manual's."""
+    if _is_manual(document):
+        return None
     blocks, kind = read_page(document, metadata, url)
     letters = np.array([block.letters for block in blocks])
     if letters.sum() < MIN_LETTERS or len(blocks) > MAX_BLOCKS:
@@ -45,6 +47,13 @@ def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | Non
         return None
     _prune(blocks, kept)
     return blocks[0].context.top()
+
+
+def _is_manual(document: Node) -> bool:
+    """Whether a page marks its content itself, and has code in it. There every block of it counts, however short it is
+    and however many links it holds: class names alone do better on hosts that are new (docs/extraction.md)."""
+    chosen = choose_main(document)[-1]
+    return chosen.tag != "body" and "pre" in chosen.holds
 
 
 def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
