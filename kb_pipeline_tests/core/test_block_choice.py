@@ -183,3 +183,11 @@ def test_a_page_that_shows_nothing_gives_the_beginning_that_it_states_of_its_tex
     described = " ".join(SENTENCES)[:400].rstrip(" .") + ending
     head = f'<meta property="og:description" content="{described}">'
     assert (SENTENCES[1] in markdown("<div id=app></div><script src=app.js></script>", head=head)) is shown
+
+
+def test_a_page_of_a_manual_keeps_every_block_of_its_content():
+    links = "".join(f"<li><a href=/ref/{name}>{name}</a></li>" for name in ("start", "stop", "prime", "drain"))
+    body = f"<main><h1>Pumps</h1>{paragraphs()}<pre>pump start</pre><ul>{links}</ul><aside>On this page</aside></main>"
+    written = markdown(f"<nav><ul>{MENU}</ul></nav>{body}{FOOTER}", title="Pumps")
+    assert all(f"[{name}](https://example.com/ref/{name})" in written for name in ("start", "stop", "prime", "drain"))
+    assert not any(word in written for word in ("Culture", "On this page", "Privacy"))
