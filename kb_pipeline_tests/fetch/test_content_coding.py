@@ -18,14 +18,15 @@ def test_members_of_gzip_are_read_wherever_the_network_cuts_them():
         assert body.finish() == b"first second", cut
 
 
-@pytest.mark.parametrize(("coding", "coded"), [("gzip", gzip.compress(b"text")), ("deflate", zlib.compress(b"text"))])
-@pytest.mark.parametrize("padding", [b"\0" * 4096, b"\x1f" * 4096])
-def test_padding_behind_the_end_is_not_kept(coding, coded, padding):
+# Coded within the test: gzip's head has the second in it, and tests are told apart by what they are given.
+@pytest.mark.parametrize(("coding", "encode"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+@pytest.mark.parametrize("padding", [b"\0", b"\x1f"])
+def test_padding_behind_the_end_is_not_kept(coding, encode, padding):
     body = Body(coding, 1000)
-    body.feed(coded)
+    body.feed(encode(b"text"))
     tracemalloc.start()
     for _ in range(2_000):
-        body.feed(padding)
+        body.feed(padding * 4096)
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 2**20
