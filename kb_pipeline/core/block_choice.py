@@ -9,7 +9,7 @@ import numpy as np
 from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.main_content import choose_main, main_of
+from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
 
 if TYPE_CHECKING:
@@ -52,8 +52,10 @@ def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | Non
 def _is_manual(document: Node) -> bool:
     """Whether a page marks its content itself, and has code in it. There every block of it counts, however short it is
     and however many links it holds: class names alone do better on hosts that are new (docs/extraction.md)."""
-    chosen = choose_main(document)[-1]
-    return chosen.tag != "body" and "pre" in chosen.holds
+    if "pre" not in document.holds:
+        return False
+    main = main_of(document, document.iter())
+    return main is not None and "pre" in main.holds
 
 
 def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from kb_pipeline.core.html_tree import HEADING_TAGS, names
 from kb_pipeline.core.page_blocks import TAG_BITS
 
 if TYPE_CHECKING:
@@ -21,66 +22,19 @@ if TYPE_CHECKING:
 LOOKED_AT: Final = 8
 """Words of a block that are looked up."""
 _HEADINGS: Final = sum(TAG_BITS[f"h{level}"] for level in range(1, 7))
-_HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WORD_EDGES: Final = ".,:;!?()[]{}\"'`´“”„«»‹›…|/\\-–—•·→←↑>*#&+=_"  # noqa: RUF001 - punctuation as pages have it
 _MONEY: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:€|EUR|USD|kr\b|zł)")
 _DIGIT: Final = re.compile(r"\d")
 _URL_WORDS: Final = re.compile(r"[a-z]+")
 URL_KINDS: Final = (
-    frozenset({"blog", "blogs", "news", "article", "articles", "story", "stories", "post", "posts"}),
-    frozenset({"product", "products", "item", "dp", "shop", "store", "buy"}),
-    frozenset(
-        {
-            "forum",
-            "forums",
-            "thread",
-            "threads",
-            "topic",
-            "topics",
-            "viewtopic",
-            "showthread",
-            "questions",
-            "comments",
-            "discussion",
-            "discussions",
-            "community",
-            "t",
-        }
+    names("blog blogs news article articles story stories post posts"),
+    names("product products item dp shop store buy"),
+    names(
+        "forum forums thread threads topic topics viewtopic showthread questions comments"
+        " discussion discussions community t"
     ),
-    frozenset(
-        {
-            "docs",
-            "doc",
-            "documentation",
-            "guide",
-            "guides",
-            "reference",
-            "manual",
-            "help",
-            "learn",
-            "tutorial",
-            "api",
-            "wiki",
-            "support",
-        }
-    ),
-    frozenset(
-        {
-            "category",
-            "categories",
-            "collection",
-            "collections",
-            "c",
-            "tag",
-            "tags",
-            "search",
-            "catalog",
-            "list",
-            "listing",
-            "jobs",
-            "events",
-        }
-    ),
+    names("docs doc documentation guide guides reference manual help learn tutorial api wiki support"),
+    names("category categories collection collections c tag tags search catalog list listing jobs events"),
 )
 _LONG: Final = 100
 
@@ -155,7 +109,7 @@ def static_features(blocks: Sequence[Block], kind: PageKind) -> NDArray[np.float
 
 def heading_blocks(blocks: Sequence[Block]) -> NDArray[np.bool_]:
     """Which blocks are headings."""
-    return np.array([block.context.node.tag in _HEADING_TAGS for block in blocks])
+    return np.array([block.context.node.tag in HEADING_TAGS for block in blocks])
 
 
 def _numbers(keys: Sequence[object]) -> NDArray[np.intp]:

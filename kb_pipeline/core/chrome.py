@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, is_formula_script, measure, names
+from kb_pipeline.core.html_tree import HEADING_TAGS, Node, is_formula_script, measure, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,6 @@ _DROPPED_TAGS: Final = names(
 _DROPPED_ROLES: Final = names(
     "alertdialog banner complementary contentinfo dialog directory menu menubar navigation search toolbar tooltip"
 )
-_HEADINGS: Final = names("h1 h2 h3 h4 h5 h6")
 _CONTROLS: Final = frozenset({"input", "textarea", "select"})
 _CONTENT_HOLDERS: Final = frozenset({"article", "main", "section", "li", "td"})
 _CARD_WORDS: Final = names("card post plan pricing tier entry item product tile box panel story teaser")
@@ -142,13 +141,17 @@ def _is_chrome(node: Node, page: int) -> bool:
     if tag in {"html", "body", "main"}:
         return False
     if tag in _DROPPED_TAGS or _is_hidden(node, page):
-        return _is_navigation(node, page) if tag == "nav" else not is_formula_script(node)
+        return _is_what_its_tag_says(node, page)
     special = _SPECIAL_TAGS.get(tag)
     if special is not None and special(node, page):
         return True
     if not node.attributes or (_MARKED.isdisjoint(node.attributes) and "aria-label" not in node.attributes):
         return False
     return _has_dropped_role(node, page) or _is_named_chrome(node, page)
+
+
+def _is_what_its_tag_says(node: Node, page: int) -> bool:
+    return _is_navigation(node, page) if node.tag == "nav" else not is_formula_script(node)
 
 
 def _is_navigation(node: Node, page: int) -> bool:
@@ -162,16 +165,15 @@ def _is_certain(node: Node, page: int) -> bool:
     tag = node.tag
     attributes = node.attributes
     if tag in _DROPPED_TAGS or (attributes and _is_hidden(node, page)):
-        is_dropped = _is_navigation(node, page) if tag == "nav" else not is_formula_script(node)
-        return is_dropped and _is_closed(node, page)
+        return _is_what_its_tag_says(node, page) and _is_closed(node, page)
     special = _SPECIAL_TAGS.get(tag)
     sure = special is not None and (tag in _IDLE or node.letters <= _TINY)
     if special is not None and sure and special(node, page) and _is_closed(node, page):
         return True
     if not attributes or tag in _NEVER_CHROME:
         return False
-    if _asks_consent(attributes.get("class", ""), attributes.get("id", "")):
-        return node.letters <= page * 0.6 and "h1" not in node.holds
+    if _asks_consent(node):
+        return _is_beside_content(node, page)
     return ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
 
 
@@ -184,9 +186,17 @@ def _is_closed(node: Node, page: int) -> bool:
     return node.tag == "nav" and node.link_letters > node.letters * _ONLY_LINKS
 
 
+def _asks_consent(node: Node) -> bool:
+    return _is_named_for_consent(node.attributes.get("class", ""), node.attributes.get("id", ""))
+
+
 @lru_cache(maxsize=16_384)
-def _asks_consent(classes: str, identifier: str) -> bool:
+def _is_named_for_consent(classes: str, identifier: str) -> bool:
     return _CONSENT.search(f"{classes} {identifier}".lower()) is not None
+
+
+def _is_beside_content(node: Node, page: int) -> bool:
+    return node.letters <= page * 0.6 and "h1" not in node.holds
 
 
 def _is_companion(node: Node, page: int) -> bool:
@@ -216,10 +226,10 @@ def _has_dropped_role(node: Node, page: int) -> bool:
 
 
 def _is_named_chrome(node: Node, page: int) -> bool:
+    if _asks_consent(node):
+        return _is_beside_content(node, page)
     written = node.names()
-    if _CONSENT.search(written):
-        return node.letters <= page * 0.6 and "h1" not in node.holds
-    if _BREADCRUMBS.search(written) and node.tag not in _HEADINGS and "h1" not in node.holds:
+    if _BREADCRUMBS.search(written) and node.tag not in HEADING_TAGS and "h1" not in node.holds:
         return node.letters < 2 * _SMALL
     if not _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS):
         return False
@@ -258,7 +268,7 @@ def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Patter
 
 def _is_framing_header(node: Node, page: int) -> bool:
     """Whether a `<header>` is the site's. One that heads a card or post stays: it names what follows."""
-    if node.get("role") == "banner" or not _HEADINGS & node.holds:
+    if node.get("role") == "banner" or not HEADING_TAGS & node.holds:
         return node.letters <= page / 2
     above = list(islice(node.ancestors(), _NEARBY))
     if "nav" in node.holds:
@@ -288,7 +298,7 @@ def _is_idle_button(node: Node, _page: int) -> bool:
     """Buttons do something, except those that are the heading of a part that folds."""
     if "aria-expanded" in node.attributes or "aria-controls" in node.attributes or node.get("role") == "tab":
         return not node.letters
-    return node.parent is None or node.parent.tag not in _HEADINGS | {"dt", "summary"}
+    return node.parent is None or node.parent.tag not in HEADING_TAGS | {"dt", "summary"}
 
 
 def _is_redundant_noscript(node: Node, _page: int) -> bool:

@@ -28,6 +28,7 @@ def names(written: str) -> frozenset[str]:
     return frozenset(written.split())
 
 
+HEADING_TAGS: Final = names("h1 h2 h3 h4 h5 h6")
 MEASURED_TAGS: Final = names(
     "h1 h2 h3 h4 h5 h6 nav table pre dl article section div p ul ol blockquote header main input textarea select li"
     " address aside caption center dd details dt fieldset figcaption figure footer form noscript summary tbody td tfoot"

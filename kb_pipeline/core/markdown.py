@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, measure
+from kb_pipeline.core.html_tree import HEADING_TAGS, Node, measure
 from kb_pipeline.core.markdown_anchors import HEADINGS, without_permalinks
 from kb_pipeline.core.markdown_code import code_text
 from kb_pipeline.core.markdown_notes import ClassKind, class_kind, icon_cell, icon_name, is_code, is_note, is_numbers
@@ -26,7 +26,6 @@ MAX_CHARACTERS: Final = 200_000
 MAX_HEADER_LINE: Final = 120
 """A post's or card's `<header>` is one line up to this many characters."""
 
-_HEADING_TAGS: Final = frozenset(HEADINGS)
 _CELL_BREAK: Final = "<br>"
 
 
@@ -107,7 +106,7 @@ class _Walk(PhraseWalk):
             return _pass_over
         if not self._notes and is_note(node, kind):
             return self._note
-        return None if kind is ClassKind.PLAIN or node.tag in _HEADING_TAGS else self._special_by_kind(node, kind)
+        return None if kind is ClassKind.PLAIN or node.tag in HEADING_TAGS else self._special_by_kind(node, kind)
 
     def _special_by_kind(self, node: Node, kind: ClassKind) -> Callable[[Node], Callable[[], None]] | None:
         if kind is ClassKind.TITLE:
@@ -146,7 +145,7 @@ class _Walk(PhraseWalk):
 
     def _header(self, node: Node) -> Callable[[], None]:
         """The header of a card or post as one line; not that of the page, whose title stands for itself."""
-        found = _HEADING_TAGS & node.holds
+        found = HEADING_TAGS & node.holds
         heading = node.find(*HEADINGS) if found and "h1" not in found and node.letters <= MAX_HEADER_LINE else None
         text, visible = self._inline_of(without_permalinks(node)) if heading else ("", 0)
         if heading is None or not text:
@@ -211,7 +210,7 @@ class _Walk(PhraseWalk):
         return leave
 
     def _item(self, node: Node) -> Callable[[], None]:
-        if _HEADING_TAGS & node.holds:
+        if HEADING_TAGS & node.holds:
             # A card, set as a list item: its heading heads a section.
             self.flush()
             return self.flush
@@ -247,7 +246,7 @@ class _Walk(PhraseWalk):
         return leave
 
     def _summary(self, node: Node) -> Callable[[], None]:
-        if _HEADING_TAGS & node.holds:
+        if HEADING_TAGS & node.holds:
             self.flush()
             return self.flush
         self.flush()

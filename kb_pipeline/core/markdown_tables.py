@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node
+from kb_pipeline.core.html_tree import HEADING_TAGS, Node
 from kb_pipeline.core.markdown_code import is_gutter
 
 if TYPE_CHECKING:
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 MAX_COLUMNS: Final = 200
 MAX_CELLS: Final = 50_000
 _SECTIONS: Final = frozenset({"thead", "tbody", "tfoot"})
-_NOT_IN_CELLS: Final = frozenset({"table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "article", "section", "dl"})
-_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_BOLD: Final = frozenset({"b", "strong", "h1", "h2", "h3", "h4", "h5", "h6"})
+_NOT_IN_CELLS: Final = HEADING_TAGS | {"table", "pre", "article", "section", "dl"}
+_BOLD: Final = HEADING_TAGS | {"b", "strong"}
 _CELL_ROLES: Final = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _SHORT_CELL: Final = 200
 _NEAR_TOP: Final = 5
@@ -102,7 +101,7 @@ def _holds_blocks(cell: Node, row: Row, *, headed: bool) -> bool:
     blocks = _NOT_IN_CELLS & cell.holds
     if headed:
         blocks -= {"pre"}
-    if blocks and blocks <= _HEADINGS:
+    if blocks and blocks <= HEADING_TAGS:
         heading = cell.find(*blocks)
         return heading is None or heading.letters != cell.letters or len(row.cells) == 1
     return bool(blocks)
