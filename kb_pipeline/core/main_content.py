@@ -19,6 +19,10 @@ ARTICLE_SHARE: Final = 0.1
 """of an article,"""
 NAMED_SHARE: Final = 0.3
 """of what has only a class name to speak for it."""
+MOST_BOX_LETTERS: Final = 600
+"""A title's box with more text is no box of a title,"""
+MOST_BOX_LINKS: Final = 0.3
+"""and with a larger share of links it is navigation."""
 _OUTWEIGHS: Final = 0.5
 _MOST_ARTICLES: Final = 500
 _NAMED_TAGS: Final = frozenset({"div", "section", "td"})
@@ -98,5 +102,17 @@ def _with_title(chosen: Node, body: Node) -> list[Node]:
         if node is chosen:
             break
         if node.tag == "h1":
-            return [node, chosen]
+            return [_title_box(node, chosen), chosen]
     return [chosen]
+
+
+def _title_box(title: Node, chosen: Node) -> Node:
+    """The title with what stands beside it, such as a manual page's name and purpose; alone where that is mostly
+    links, or more than a box holds."""
+    around = set(chosen.ancestors())
+    box = title
+    for node in title.ancestors():
+        if node in around or node.letters > MOST_BOX_LETTERS or node.link_letters > node.letters * MOST_BOX_LINKS:
+            break
+        box = node
+    return box

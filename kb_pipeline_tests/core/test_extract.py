@@ -89,6 +89,20 @@ def test_a_few_words_of_content_are_kept_whatever_their_class_says(content):
     assert "Kept" in text_of(f"<main><p>{PROSE}</p>{content}</main>").markdown
 
 
+def test_a_manual_pages_name_and_purpose_stand_in_the_box_of_its_title():
+    box = "<h1>pump(1) Manual Page</h1><h2>NAME</h2><div class=sectionbody><p>pump - move water uphill</p></div>"
+    body = f"<h2>SYNOPSIS</h2><pre>pump [-f]</pre><h2>DESCRIPTION</h2><p>{PROSE}</p>"
+    text = text_of(f"<div id=header>{box}</div><div id=content>{body}</div><div id=footer>Last updated</div>")
+    assert text.markdown.startswith("# pump(1) Manual Page\n\n## NAME\n\npump - move water uphill\n\n## SYNOPSIS\n")
+    assert "Last updated" not in text.markdown
+
+
+@pytest.mark.parametrize("beside", ["<a href=/a>Shop</a> <a href=/b>About us</a>", f"<p>{PROSE * 3}</p>"])
+def test_a_title_comes_without_its_box_where_that_is_navigation_or_longer_than_a_title_needs(beside):
+    text = text_of(f"<div id=top><h1>Pumps</h1>{beside}</div><div id=content><pre>x</pre><p>{PROSE * 8}</p></div>")
+    assert text.markdown.startswith("# Pumps\n\n```\nx\n```\n")
+
+
 def test_the_post_that_outweighs_the_page_is_chosen_and_the_title_outside_of_it_comes_along():
     text = text_of(f"<h1>Pumps</h1><p>Latest news</p><article><p>{PROSE}</p></article><p>Also of interest</p>")
     assert text.markdown == f"# Pumps\n\n{PROSE.strip()}\n"
