@@ -37,6 +37,7 @@ from kb_pipeline_tests.fetch.scripted import Scripted, answered
 from kb_pipeline_tests.sites.replies import Reply, Reset, Stall, page, prose, redirect, text
 from kb_pipeline_tests.sites.server import LoopbackSite
 
+AUTHOR = '<meta name="author" content="Ada Lovelace">'
 NOINDEX = '<meta name="robots" content="noindex">'
 
 
@@ -47,7 +48,9 @@ def settings_of(**fields):
 
 @pytest.fixture
 def site():
-    with LoopbackSite({"/a": page("About a", prose("a"), links=["/b", "https://elsewhere.example/x"])}) as web:
+    with LoopbackSite(
+        {"/a": page("About a", prose("a"), links=["/b", "https://elsewhere.example/x"], head_extra=AUTHOR)}
+    ) as web:
         yield web
 
 
@@ -69,6 +72,7 @@ def test_a_page_is_given_as_text_with_all_that_is_known_of_it(site, service):
     got = service.scrape_url(site.url("/a"))
     assert got.ok
     assert (got.title, got.language, got.status, got.tier) == ("About a", "en", 200, "plain_http")
+    assert got.author == got.to_dict()["author"] == "Ada Lovelace"
     assert got.markdown.startswith("# About a\n")
     assert got.characters >= 200
     assert (got.url, got.final_url) == (site.url("/a"), site.url("/a"))

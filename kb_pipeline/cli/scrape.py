@@ -63,6 +63,7 @@ def _show(output: Output, page: ScrapedContent) -> None:
             ("title", page.title),
             ("text", f"{page.characters:,} characters, quality {page.quality}" if page.characters else None),
             ("language", page.language),
+            ("author", page.author),
             ("read in part", page.degraded),
             ("links", len(page.links) or None),
             ("come back in", f"{page.retry_after:g} s" if page.retry_after else None),

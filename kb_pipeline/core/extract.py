@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from kb_pipeline.core.html_tree import Node
 
-EXTRACTOR_VERSION: Final = "3"
-"""Raised with every change that gives another text for the same body."""
+EXTRACTOR_VERSION: Final = "4"
+"""Raised with every change that gives another text, or other facts of it, for the same body."""
 
 _FULL_QUALITY_CHARACTERS: Final = 1_000
 _MARKDOWN_TYPES: Final = frozenset({"text/markdown", "text/x-markdown"})

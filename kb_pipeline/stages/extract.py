@@ -184,6 +184,7 @@ def text_row(page_id: str, url: str, found: Extraction) -> dict[str, Any]:
         "description": text.description,
         "language": text.language,
         "canonical": text.canonical,
+        "author": text.author or None,
         "published": text.published,
         "modified": text.modified,
         "markdown": text.markdown,

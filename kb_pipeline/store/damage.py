@@ -77,12 +77,12 @@ def missing(folder: str) -> TableUnusable:
     return TableUnusable(f"site {site_id!r} has no table {name!r}, {folder}: {_run(site_id, name)}")
 
 
-def other_columns(folder: str, found: Sequence[str], wanted: Sequence[str]) -> TableUnusable:
-    """The error for a table that another version of this program made, or whose manifest is damaged."""
+def other_columns(folder: str, differences: Sequence[str]) -> TableUnusable:
+    """The error for a table whose columns cannot become those of this program: another one made it, or its manifest
+    is damaged."""
     site_id, name = _site_and_table(folder)
     return TableUnusable(
-        f"table {name!r} of site {site_id!r} has columns {found} where this program has {wanted}:"
-        f" delete {folder}, and {_run(site_id, name)}"
+        f"table {name!r} of site {site_id!r} has {'; '.join(differences)}: delete {folder}, and {_run(site_id, name)}"
     )
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kb_pipeline.errors import StoreUnavailable
 from kb_pipeline.model import check_site_id
-from kb_pipeline.store.damage import missing, other_columns, readable, usable
+from kb_pipeline.store.damage import missing, readable, usable
+from kb_pipeline.store.lance_columns import fit_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,16 +57,15 @@ class SiteStore:
         return name in self.table_names()
 
     def ensure(self, spec: TableSpec) -> Table:
-        """The table, made empty when there is none. For the stage that fills it.
+        """The table, made empty when there is none, with the columns of this version. For the stage that fills it.
 
-        Raises TableUnusable when the table has other columns, or is there and cannot be read.
+        Raises TableUnusable when the table cannot be given those columns, or is there and cannot be read.
         """
         if not self.exists(spec.name):
             with usable(self.folder(spec.name)):
                 return self._database().create_table(spec.name, schema=spec.schema, exist_ok=True)
         table = self.table(spec.name)
-        if table.schema.names != spec.schema.names:
-            raise other_columns(self.folder(spec.name), table.schema.names, spec.schema.names)
+        fit_columns(table, spec)
         return table
 
     def table(self, name: str) -> Table:

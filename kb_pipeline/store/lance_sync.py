@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -12,6 +10,7 @@ import pyarrow as pa
 
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance import at_version, in_pages, read_pages
+from kb_pipeline.store.lance_commits import commit, is_conflict
 from kb_pipeline.store.lance_marks import DAMAGED, page_marks
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from kb_pipeline.store.lance import Table
     from kb_pipeline.store.schemas import TableSpec
 
-COMMIT_ATTEMPTS: Final = 8
 COMPACT_COMMITS: Final = 128
 """A table whose every commit is a file gets slow to read and to merge into."""
 KEEP_VERSIONS: Final = timedelta(days=36_500)
@@ -128,21 +126,8 @@ def marked_rows(batch: Batch[pa.Table], spec: TableSpec) -> pa.Table:
 
 
 def replace_pages(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
-    """Make `rows` all that the table has of these pages, in one commit. Tries again when another one came first.
-
-    Raises StoreUnavailable for a full disk and TableUnusable for whatever else Lance refuses.
-    """
-    with usable(table.uri):
-        for attempt in range(1, COMMIT_ATTEMPTS + 1):
-            table.checkout_latest()
-            try:
-                _replace(table, spec, page_ids, rows)
-            except (RuntimeError, OSError) as error:
-                if attempt == COMMIT_ATTEMPTS or not _is_conflict(error):
-                    raise
-                time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - jitter
-            else:
-                return
+    """Make `rows` all that the table has of these pages, in one commit. Raises what `commit` raises."""
+    commit(table, lambda: _replace(table, spec, page_ids, rows))
 
 
 def _replace(table: Table, spec: TableSpec, page_ids: Sequence[str], rows: pa.Table) -> None:
@@ -174,11 +159,6 @@ def compact(table: Table) -> None:
         try:
             table.optimize(cleanup_older_than=KEEP_VERSIONS)
         except (RuntimeError, OSError) as error:
-            if not _is_conflict(error):
+            if not is_conflict(error):
                 raise
             table.checkout_latest()
-
-
-def _is_conflict(error: Exception) -> bool:
-    said = str(error).lower()
-    return "conflict" in said or "concurrent" in said

@@ -16,11 +16,17 @@ CHUNKS: Final = "chunks"
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A table's name, its Arrow schema, and the column whose values are unique."""
+    """A table's name, its Arrow schema, and the column whose values are unique.
+
+    A column that an earlier version did not have is nullable: tables that are there get it without values, until their
+    rows are derived anew.
+    """
 
     name: str
     schema: pa.Schema
     row_key: str
+    irreplaceable: bool = False
+    """Whether its rows cannot be derived again. Such a table never loses a column."""
 
 
 # Lance checks no keys, but commits that insert the same one conflict when it knows that the column is one: two
@@ -50,6 +56,7 @@ SNAPSHOTS_TABLE: Final = TableSpec(
         ]
     ),
     "page_id",
+    irreplaceable=True,
 )
 
 TEXTS_TABLE: Final = TableSpec(
@@ -63,6 +70,7 @@ TEXTS_TABLE: Final = TableSpec(
             pa.field("description", pa.string(), nullable=False),
             pa.field("language", pa.string()),
             pa.field("canonical", pa.string()),
+            pa.field("author", pa.string()),
             pa.field("published", pa.string()),
             pa.field("modified", pa.string()),
             pa.field("markdown", pa.large_string(), nullable=False),

@@ -70,6 +70,8 @@ class ScrapedContent:
     """BCP 47, as the page declares it."""
     canonical: str | None
     """The address that the page calls its own."""
+    author: str
+    """Whom the page names as its author, several joined by commas."""
     published: str | None
     modified: str | None
     """Dates as the page gives them."""

@@ -35,6 +35,7 @@ def content_of(url: str, result: PageResult, now: datetime) -> ScrapedContent:
         description=text.description,
         language=text.language,
         canonical=text.canonical,
+        author=text.author,
         published=text.published,
         modified=text.modified,
         quality=text.quality,

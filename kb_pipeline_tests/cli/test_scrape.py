@@ -8,12 +8,14 @@ from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline_tests.sites.replies import Reply, page, prose
 from kb_pipeline_tests.sites.server import LoopbackSite
 
+AUTHOR = '<meta name="author" content="Ada Lovelace">'
+
 
 @pytest.fixture
 def site(monkeypatch):
     for name, value in {"ALLOW_PRIVATE": "127.0.0.1", "REQUEST_GAP_SECONDS": "0", "TIERS": "plain_http"}.items():
         monkeypatch.setenv(f"KB_{name}", value)
-    with LoopbackSite({"/a": page("About a", *(prose(f"part {n}", 1) for n in range(30)))}) as web:
+    with LoopbackSite({"/a": page("About a", *(prose(f"part {n}", 1) for n in range(30)), head_extra=AUTHOR)}) as web:
         yield web
 
 
@@ -21,7 +23,9 @@ def test_a_page_is_shown_with_what_each_tier_made_of_it(call, site):
     answer = call("scrape", site.url("/a"))
     assert answer.code == ExitCode.OK
     assert answer.out.startswith("Read by plain http.\n")
-    assert all(part in answer.out for part in ("About a", "won", "document", "# About a", "more lines: --text"))
+    assert all(
+        part in answer.out for part in ("About a", "Ada Lovelace", "won", "document", "# About a", "more lines: --text")
+    )
 
 
 def test_its_text_alone_can_be_written_to_a_file(call, site):

@@ -15,7 +15,7 @@ from kb_pipeline.store.frontier import Attempt, Copy, Ending, Frontier
 from kb_pipeline.store.inspection import error_texts, short_texts
 from kb_pipeline.store.lance import read_rows
 from kb_pipeline.store.lance_sync import replace_pages
-from kb_pipeline.store.schemas import SNAPSHOTS_TABLE
+from kb_pipeline.store.schemas import SNAPSHOTS_TABLE, TEXTS_TABLE, TableSpec
 
 SITE = "docs"
 PROSE = "A pump moves water from the well to the tank, and a valve keeps it from running back. " * 4
@@ -131,6 +131,37 @@ def test_an_improved_extractor_reads_all_stored_bodies_again(site, monkeypatch):
     site.extract()
     monkeypatch.setattr(extraction, "EXTRACTOR_VERSION", "improved")
     assert site.extract().counts["changed"] == 1
+
+
+def test_texts_that_an_earlier_version_made_are_gone_on_with_and_get_what_it_did_not_know(site, monkeypatch):
+    columns = [field for field in TEXTS_TABLE.schema if field.name != "author"]
+    columns.insert(4, pa.field("reading_time", pa.int32(), nullable=False))
+    old = TableSpec(TEXTS_TABLE.name, pa.schema(columns), TEXTS_TABLE.row_key)
+    site.fetched("/pumps", html("Pumps", head="<meta name=author content='Ada Lovelace'>"))
+    site.fetched("/manual", html("Manual", head="<meta name=author content='Ada Lovelace'>"))
+    site.extract()
+    before = site.texts()
+    table = site.stores.site(SITE)
+    table.drop_table(old.name)
+    table.ensure(old).add(pa.Table.from_pylist([{**row, "reading_time": 3} for row in before.values()], old.schema))
+    site.fetched("/manual", b"%PDF-1.7 and then nothing", "application/pdf")
+    monkeypatch.setattr(extraction, "EXTRACTOR_VERSION", "improved")
+    report = site.extract()
+    assert (report.counts["changed"], report.counts["failed"]) == (1, 1)
+    after = site.texts()
+    assert after["/pumps"] == {**before["/pumps"], "mark": after["/pumps"]["mark"]}
+    assert after["/manual"] == {**before["/manual"], "author": None}
+
+
+def test_the_author_is_whom_the_page_names_and_nobody_where_it_names_nobody(site):
+    site.fetched("/pumps", html("Pumps", head="<meta name=author content='Ada Lovelace'>"))
+    site.fetched("/valves", html("Valves"))
+    site.extract()
+    assert {path: row["author"] for path, row in site.texts().items()} == {"/pumps": "Ada Lovelace", "/valves": None}
+    output = site.texts()["/pumps"]["output"]
+    site.fetched("/pumps", html("Pumps", head="<meta name=author content='Grace Hopper'>"))
+    site.extract()
+    assert (site.texts()["/pumps"]["author"], site.texts()["/pumps"]["output"]) == ("Grace Hopper", output)
 
 
 def test_a_new_date_alone_leaves_the_output_as_it_was(site):

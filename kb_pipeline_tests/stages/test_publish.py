@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from kb_pipeline.stages.embed import embed_chunks, vectors_spec
 from kb_pipeline.stages.publish import _point, publish, rollback
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS, fragments, tidy
 from kb_pipeline.store.lance_sync import replace_pages
+from kb_pipeline.store.schemas import vectors_table
 from kb_pipeline.store.vectors import LIVE_TAG, inspect_vectors
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import prose
@@ -282,3 +284,29 @@ def test_embedding_after_tidying_still_knows_the_vectors(written):
     written.write("moved", prose("harbour"), title="Guide")
     assert embed_chunks(written.stores, written.settings, "docs", embedder=written.embedder).counts["embedded"] == 0
     assert written.derive()["embedded"] == 0
+
+
+def test_vectors_of_an_earlier_version_stay_live_are_gone_on_with_and_can_be_gone_back_to(written, monkeypatch):
+    def earlier(model, dimension):
+        spec = vectors_table(model, dimension)
+        return replace(spec, schema=spec.schema.insert(3, pa.field("former", pa.string())))
+
+    written.write("guide", prose("harbour"))
+    written.write("tour", prose("lighthouse"))
+    with monkeypatch.context() as before:
+        before.setattr("kb_pipeline.stages.embed.vectors_table", earlier)
+        first = written.refresh().publication
+    assert "former" in written.store.table(TABLE).schema.names
+    written.write("guide", prose("ferry"))
+    counts = written.derive()
+    assert (counts["embedded"], counts["reused"], counts["unchanged"]) == (1, 0, 1)
+    assert "former" not in written.store.table(TABLE).schema.names
+    for mode in SearchMode:
+        assert found(written, "harbour", mode) == {"guide", "tour"} - ({"tour"} if mode is SearchMode.TEXT else set())
+    assert written.publish().is_new
+    assert (found(written, "harbour"), found(written, "ferry")) == (set(), {"guide"})
+    assert rollback(written.stores, written.settings, "docs").lance_version == first.lance_version
+    assert (found(written, "harbour"), found(written, "ferry")) == ({"guide"}, set())
+    written.write("pier", prose("pier"))
+    assert written.refresh().is_new
+    assert (found(written, "pier"), found(written, "ferry")) == ({"pier"}, {"guide"})

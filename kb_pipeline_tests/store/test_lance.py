@@ -66,12 +66,6 @@ def test_a_table_that_is_missing_is_not_an_empty_one(site):
         site.table("texts")
 
 
-def test_a_table_with_the_columns_of_another_version_is_refused(site):
-    site.ensure(MARKED)
-    with pytest.raises(StoreError, match="has columns"):
-        site.ensure(TableSpec("marked", pa.schema([pa.field("page_id", pa.string())]), "page_id"))
-
-
 def test_names_that_are_no_slugs_never_become_a_path(tmp_path):
     for site_id in ("../other", "a/b", "", "A"):
         with pytest.raises(InvalidSiteId):
