@@ -1,5 +1,5 @@
-"""`kb sites`: the group, and its commands that only read. Those that change a site are in `registering` and
-`refreshing`."""
+"""`kb sites`: the group, and its commands that only read. Those that change a site are in `registering`,
+`refreshing` and `reindexing`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb_pipeline.cli import refreshing, registering
+from kb_pipeline.cli import refreshing, registering, reindexing
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.status import site_table
@@ -89,5 +89,5 @@ def _say_more(output: Output, limit: int) -> None:
     output.say(f"The first {limit:,} pages; --limit shows more, --state those in one state.")
 
 
-for command in (*registering.COMMANDS, *refreshing.COMMANDS):
+for command in (*registering.COMMANDS, *refreshing.COMMANDS, *reindexing.COMMANDS):
     sites.add_command(command)

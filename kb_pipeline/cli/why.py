@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.markup import escape
 
+from kb_pipeline.cli.addresses import whole_address
 from kb_pipeline.cli.app import App, answers
 from kb_pipeline.cli.awaiting import is_rolled_back, published_generation, what_is_awaited
 from kb_pipeline.cli.exit_codes import ExitCode
@@ -15,7 +16,6 @@ from kb_pipeline.cli.helping import examples
 from kb_pipeline.cli.live_chunks import count_live_chunks
 from kb_pipeline.cli.output import shown
 from kb_pipeline.cli.tried import marked, show_tried
-from kb_pipeline.errors import ConfigError
 from kb_pipeline.model import Page, PageStatus
 
 if TYPE_CHECKING:
@@ -76,12 +76,7 @@ def why(app: App, url: str, site_id: str | None) -> int:
     URL is the whole address. Any spelling of it will do that leads to the page: with or without www, fragment, or
     tracking parameters, or an address that redirects there.
     """
-    from kb_pipeline.core.urls import is_http, resolve  # noqa: PLC0415 - `kb --help` needs none of it
-
-    address = resolve(None, url)
-    if address is None or not is_http(address):
-        message = f"{url!r} is no address: it takes a whole one, https://example.org/page"
-        raise ConfigError(message)
+    address = whole_address(url)
     with app.stores() as stores:
         found = explain(stores, address, site_id)
         if not found:
@@ -96,14 +91,13 @@ def why(app: App, url: str, site_id: str | None) -> int:
 def explain(stores: Stores, address: str, site_id: str | None = None) -> list[Explanation]:
     """Every page that the address leads to, in one site or in all; none when it was never seen."""
     from kb_pipeline.core.fingerprints import page_id  # noqa: PLC0415
-    from kb_pipeline.core.urls import url_key, without_fragment  # noqa: PLC0415
+    from kb_pipeline.core.urls import url_key  # noqa: PLC0415
     from kb_pipeline.store.overview import Overview  # noqa: PLC0415
 
-    plain = without_fragment(address)
     if site_id is not None:
         stores.sites.get(site_id)
     found = []
-    for place in Overview(stores.database).pages_at(plain, page_id(url_key(plain)), site_id=site_id):
+    for place in Overview(stores.database).pages_at(address, page_id(url_key(address)), site_id=site_id):
         page = stores.pages.get(place.site_id, place.page_id)
         if page is not None:
             found.append(_explanation(stores, page, place.known_as, place.tiers))

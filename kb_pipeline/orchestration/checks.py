@@ -4,10 +4,11 @@ and what a check means for the refresh is said in its verdict."""
 from typing import Final
 
 from kb_pipeline.core.mass_removal import is_mass_removal
-from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageStatus, RefreshOutcome
+from kb_pipeline.model import MIN_TEXT_CHARACTERS, RefreshOutcome
 from kb_pipeline.orchestration import assets
 from kb_pipeline.orchestration.verdicts import ERROR, WARN, Case, Verdict, page_rows, site_check
 from kb_pipeline.stages.approve import WAITS
+from kb_pipeline.stages.text_limits import any_fetched_in, share_of, too_many
 from kb_pipeline.store.inspection import TextFindings, error_texts, short_texts
 
 TOLERATED_UNANSWERED_SHARE: Final = 0.05
@@ -104,13 +105,13 @@ def text_clears_threshold(case: Case) -> Verdict:
     short = short_texts(case.stores.site(case.site.site_id))
     unkept = case.reports.thin_pages_count(case.site.site_id)
     thin, total = unkept + short.found, unkept + short.texts
-    share = thin / total if total else 0.0
+    share = share_of(thin, total)
     counts = {"thin": thin, "pages": total, "thin_share": share}
     if not thin:
         return Verdict(True, f"all {total:,} pages say at least {MIN_TEXT_CHARACTERS} characters", counts=counts)
     rows = [*page_rows(case.reports.thin_pages(case.site.site_id)), *_text_rows(short)]
     says = f"{thin:,} of {total:,} pages say less than {MIN_TEXT_CHARACTERS} characters ({share:.0%})"
-    return Verdict(False, says, ERROR if share > case.site.options.tolerated_thin_share else WARN, counts, rows=rows)
+    return Verdict(False, says, ERROR if too_many(case.site, thin, total) else WARN, counts, rows=rows)
 
 
 @site_check(asset=assets.extracted_text, blocking=True)
@@ -118,20 +119,18 @@ def no_error_pages(case: Case) -> Verdict:
     """No not-found page, login wall or bot challenge is among the texts. One that this refresh fetched as content, or
     more than the site tolerates, stops it. An older copy that is judged anew is listed and left out of the index."""
     errors = error_texts(case.stores.site(case.site.site_id))
-    share = errors.found / errors.texts if errors.texts else 0.0
+    share = share_of(errors.found, errors.texts)
     counts = {"error_pages": errors.found, "texts": errors.texts, "error_share": share}
     if not errors.found:
         return Verdict(True, f"none of {errors.texts:,} texts is an error page", counts=counts)
-    stops = share > case.site.options.tolerated_thin_share or _any_fetched_now(case, errors)
+    stops = too_many(case.site, errors.found, errors.texts) or _any_fetched_now(case, errors)
     says = f"{errors.found:,} of {errors.texts:,} texts are error pages or gates"
     return Verdict(False, says, ERROR if stops else WARN, counts, rows=_text_rows(errors))
 
 
 def _any_fetched_now(case: Case, errors: TextFindings) -> bool:
-    """A refresh that blocked on an old copy would block for ever: a gate keeps the copy that is there."""
     generation = case.refresh.generation if case.refresh else 0
-    pages = case.stores.pages.of_ids(case.site.site_id, [text.page_id for text in errors.listed])
-    return any(page.state is PageStatus.FRESH and page.done_generation == generation for page in pages)
+    return any_fetched_in(case.stores, case.site.site_id, [text.page_id for text in errors.listed], generation)
 
 
 def _text_rows(findings: TextFindings) -> list[tuple[object, ...]]:
