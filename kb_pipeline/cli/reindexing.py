@@ -95,6 +95,7 @@ def _show_page(app: App, stores: Stores, site_id: str, url: str) -> int:
         (diff for place in places if (diff := compare_page(stores, app.settings, site_id, place.page_id))), None
     )
     if found is None:
+        app.output.json({"page": None, "diff": []})
         app.output.note(f"No body of {escape(url)} is stored. `kb why {escape(url)}` says more.")
         return ExitCode.NOT_FOUND
     app.output.json(found)

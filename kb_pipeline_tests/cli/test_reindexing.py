@@ -98,8 +98,8 @@ def test_a_reindex_beside_another_writer_is_busy_and_a_dry_run_is_not(kb, stores
 
 @pytest.mark.usefixtures("site")
 def test_what_cannot_be_shown_says_why(kb):
-    unknown = kb("sites", "reindex", "docs", "--dry-run", "--diff", "https://elsewhere.example/x")
-    assert unknown.code == ExitCode.NOT_FOUND
+    unknown = kb("sites", "reindex", "docs", "--dry-run", "--json", "--diff", "https://elsewhere.example/x")
+    assert (unknown.code, unknown.json["page"]) == (ExitCode.NOT_FOUND, None)
     assert "No body of https://elsewhere.example/x is stored" in unknown.err
     assert kb("sites", "reindex", "docs", "--dry-run", "--diff", "anchors").code == ExitCode.USAGE
     assert "add --dry-run" in kb("sites", "reindex", "docs", "--all").err
