@@ -75,10 +75,13 @@ def _reindex(app: App, stores: Stores, site_id: str) -> int:
         reason = escape(run.ended.reason or "no reason was recorded")
         app.output.note(f"[red]{site_id} was not published:[/red] {reason}")
         return ExitCode.REFUSED
-    if live is not None:
+    if live is not None and run.count("live_index", "new"):
         what = f"{live.pages:,} pages, {live.rows:,} chunks"
         app.output.say(f"[green]{site_id} is live as derived by this version:[/green] {what}.")
         app.output.say(f"The version before is one step back: kb sites rollback {site_id}")
+    else:
+        # A roll-back would now take back what was published before, and with it content of the site.
+        app.output.say(f"[green]Nothing that search reads of {site_id} has changed:[/green] what was live stays.")
     return ExitCode.OK
 
 
@@ -126,7 +129,7 @@ def _show(output: Output, found: TextsComparison) -> None:
     for reason in found.stopped_by:
         output.say(f"[yellow]It would not go live:[/yellow] {escape(reason)}")
     output.say(f"Next: kb sites reindex {found.site_id} --dry-run --diff URL, for one page line by line;")
-    output.say(f"      kb sites reindex {found.site_id}, to do it; kb sites rollback {found.site_id} takes it back.")
+    output.say(f"      kb sites reindex {found.site_id}, to do it.")
 
 
 _TEXTS: Final = {

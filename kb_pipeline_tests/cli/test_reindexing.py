@@ -38,6 +38,11 @@ def read_by_an_earlier_version(stores, **fields):
     replace_pages(table, TEXTS_TABLE, [row["page_id"]], pa.Table.from_pylist([row], TEXTS_TABLE.schema))
 
 
+def with_another_title(*args, examine=extraction.examine, **options):
+    found = examine(*args, **options)
+    return replace(found, text=replace(found.text, title=f"{found.text.title}, revised"))
+
+
 def test_a_dry_run_says_what_would_change_and_a_reindex_does_it_without_a_request(kb, site, stores):
     read_by_an_earlier_version(stores)
     dry = kb("sites", "reindex", "docs", "--dry-run")
@@ -54,6 +59,7 @@ def test_a_dry_run_says_what_would_change_and_a_reindex_does_it_without_a_reques
     assert (diff.code, f"\n-{ASIDE}\n" in diff.out) == (ExitCode.OK, True)
     assert any(ASIDE in row["markdown"] for row in read_rows(stores.site("docs").table("texts")).to_pylist())
 
+    before = stores.publications.live("docs")
     done = kb("sites", "reindex", "docs", "--json")
     assert done.code == ExitCode.OK, done.err
     assert [stage["asset"] for stage in done.json["stages"]] == ["extracted_text", "chunks", "embeddings", "live_index"]
@@ -62,7 +68,25 @@ def test_a_dry_run_says_what_would_change_and_a_reindex_does_it_without_a_reques
     assert not any(ASIDE in row["markdown"] for row in read_rows(stores.site("docs").table("texts")).to_pylist())
     assert site.requests == []
     assert "4 unchanged" in kb("sites", "reindex", "docs", "--dry-run").out
-    assert "docs is live as derived by this version" in kb("sites", "reindex", "docs").out
+    assert stores.publications.live("docs") == before  # no chunk had the line that went
+    again = kb("sites", "reindex", "docs")
+    assert "Nothing that search reads of docs has changed" in again.out
+    assert "rollback" not in again.out
+
+
+def test_a_reindex_that_makes_another_version_live_says_how_to_go_back(kb, site, stores, monkeypatch):
+    before = stores.publications.live("docs")
+    with monkeypatch.context() as version:
+        version.setattr(extraction, "EXTRACTOR_VERSION", "another")
+        version.setattr(extraction, "examine", with_another_title)
+        done = kb("sites", "reindex", "docs")
+    assert done.code == ExitCode.OK, done.err
+    assert "docs is live as derived by this version: 4 pages, 4 chunks" in done.out
+    assert "kb sites rollback docs" in done.out
+    assert stores.publications.live("docs") != before
+    assert kb("sites", "rollback", "docs").code == ExitCode.OK
+    assert stores.publications.live("docs").lance_version == before.lance_version
+    assert site.requests == []
 
 
 def test_a_version_that_reads_badly_is_stopped_as_the_dry_run_says_and_costs_nothing(kb, site, stores, monkeypatch):
