@@ -316,6 +316,22 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a chunk that is embedded by itself: a few sentences, a row, an entry of a definition list."""
+
+    start: int
+    end: int
+    """`Chunk.text[start:end]` is the piece."""
+    tokens: int
+    """About, of that."""
+    heading_path: tuple[str, ...]
+    anchor: str | None
+    reads: str
+    """What the model reads: title (and before a chunk's first piece the description), the headings and terms it stands
+    under, then its text without Markdown syntax."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage of a page (core.chunking)."""
 
@@ -327,9 +343,25 @@ class Chunk:
     tokens: int
     """Tokens of `text` alone, in the embedding model's own tokenizer where it is at hand."""
     context: str
-    """What is embedded before the text: title, description and the headings above, each cut to its share."""
+    """What stands before the text in full-text search: title, description, and the headings and terms above, each cut
+    to its share."""
+    kind: str
+    """A `core.passage_kinds.PassageKind`."""
+    pieces: tuple[Piece, ...]
+    """In order, together all of the chunk but what it repeats of the chunk before."""
     hash: str
-    """Of exactly what is embedded (context, and text without Markdown syntax): decides whether to embed again."""
+    """Of exactly what is embedded (what each piece reads): decides whether to embed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Text of a page in one piece, with the address that leads to it."""
+
+    url: str
+    """With the fragment of its section, where there is one."""
+    heading_path: tuple[str, ...]
+    text: str
+    """Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,11 +372,19 @@ class Hit:
     page_id: str
     chunk_id: str
     url: str
-    """With the fragment of the section, where there is one."""
+    """Of the part that answers best, with the fragment of its section, where there is one."""
     title: str
     heading_path: tuple[str, ...]
     text: str
+    """All that is quoted of the page, in its order: the passage, and what else on the page is about the question.
+    Between parts that do not follow each other stands a line of its own, `[…]`."""
     score: float
+    best: str
+    """The part of the passage that answers best."""
+    parts: tuple[Excerpt, ...]
+    """What `text` is made of, for citations."""
+    also_at: tuple[str, ...] = ()
+    """Other pages that say the same word for word."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kb_pipeline.store.stores import Stores
 
 EXCERPT_CHARACTERS = 600
+MOST_ADDRESSES = 3
 
 
 @click.command(
@@ -43,7 +44,8 @@ EXCERPT_CHARACTERS = 600
 def search(app: App, question: str, site_id: str | None, mode: str, limit: int) -> None:
     """Search the live version of a site.
 
-    Prints the passages that answer QUESTION best, each with a link into its page.
+    Prints of the passages that answer QUESTION best the part that does, with a link into its page. With --json each has
+    all that is quoted of its page.
     """
     with app.stores() as stores:
         hits = find(app, stores, site_id or only_site(stores), question, mode=mode, limit=limit)
@@ -96,7 +98,9 @@ def show_hits(output: Output, hits: Sequence[Hit]) -> None:
         path = " / ".join([hit.title, *(heading for heading in hit.heading_path if heading != hit.title)])
         output.say(f"[bold]\\[{number}] {escape(path)}[/bold]  [dim]{hit.score:.3f}[/dim]")
         output.say(f"    [cyan]{escape(hit.url)}[/cyan]")
-        output.say(_indented(escape(_excerpt(hit.text))))
+        output.say(_indented(escape(_excerpt(hit.best))))
+        if hit.also_at:
+            output.say(f"    [dim]also at {escape(', '.join(hit.also_at[:MOST_ADDRESSES]))}[/dim]")
         output.say()
 
 

@@ -38,7 +38,7 @@ class Packed:
 
     def render(self) -> str:
         """The chunk's Markdown. A fence or table that began in an earlier chunk opens again."""
-        return _render((*self.carried, *self.own))
+        return render((*self.carried, *self.own))[0]
 
 
 def pack(units: Sequence[Unit], headings: Sequence[str], limits: Limits) -> list[Packed]:
@@ -155,15 +155,22 @@ def _size(units: Sequence[Unit]) -> int:
     return sum(_cost(unit, units[at - 1] if at else None) for at, unit in enumerate(units))
 
 
-def _render(units: Sequence[Unit]) -> str:
+def render(units: Sequence[Unit]) -> tuple[str, list[tuple[int, int]]]:
+    """Units in a row as Markdown, and where in it each of them stands: (start, end) in characters, with what opens and
+    closes its block."""
     parts: list[str] = []
+    places: list[tuple[int, int]] = []
+    written = 0
     for at, unit in enumerate(units):
         opens = at == 0 or units[at - 1].block != unit.block
         closes = at + 1 == len(units) or units[at + 1].block != unit.block
-        parts.append(unit.glue if at else "")
-        if opens and unit.lead:
-            parts.append(unit.lead + "\n")
-        parts.append(unit.text)
-        if closes and unit.tail:
-            parts.append("\n" + unit.tail)
-    return "".join(parts).strip("\n")
+        glue = unit.glue if at else ""
+        lead = f"{unit.lead}\n" if opens and unit.lead else ""
+        tail = f"\n{unit.tail}" if closes and unit.tail else ""
+        parts.append(f"{glue}{lead}{unit.text}{tail}")
+        places.append((written + len(glue), written + len(parts[-1])))
+        written += len(parts[-1])
+    text = "".join(parts)
+    before = len(text) - len(text.lstrip("\n"))
+    text = text.strip("\n")
+    return text, [(max(0, start - before), min(len(text), end - before)) for start, end in places]

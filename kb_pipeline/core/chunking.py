@@ -7,20 +7,22 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.chunk_packing import Limits, Packed, pack
+from kb_pipeline.core.chunk_packing import Limits, Packed, pack, render
+from kb_pipeline.core.chunk_pieces import PieceSizes, cut_into_pieces, open_entries
 from kb_pipeline.core.chunk_units import Sizes, Unit, cut_into_units, cut_words
 from kb_pipeline.core.fingerprints import fingerprint
 from kb_pipeline.core.markdown_blocks import BlockKind, Heading, parse_blocks, parse_heading
+from kb_pipeline.core.passage_kinds import page_kind, passage_kind
 from kb_pipeline.core.plain import plain_text
 from kb_pipeline.errors import ConfigError
-from kb_pipeline.model import Chunk
+from kb_pipeline.model import Chunk, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kb_pipeline.model import Text
 
-CHUNKER_VERSION: Final = "1"
+CHUNKER_VERSION: Final = "2"
 """Raised with every change that gives other chunks for the same text."""
 
 _ASCII_LETTERS_PER_TOKEN: Final = 4.5
@@ -41,6 +43,10 @@ class ChunkOptions:
     title: int = 40
     description: int = 80
     headings: int = 36
+    piece: int = 110
+    """A piece of a chunk, which is embedded by itself, holds at most this much,"""
+    paragraph: int = 40
+    """and from this much on ends with a paragraph, row or entry."""
     input_limit: int = 512
 
     def __post_init__(self) -> None:
@@ -109,6 +115,8 @@ class _Page:
         self._count_tokens = count_tokens
         self.options = options
         self._blocks = parse_blocks(text.markdown)
+        self._entries = open_entries(self._blocks)
+        self._kind = page_kind(text.title, self._blocks)
         self._paths, self._anchors = _outline(text, self._blocks_headings())
         self._title = self._trimmed(text.title, options.title)
         self._about = "\n".join(filter(None, (self._title, self._trimmed(text.description, options.description))))
@@ -128,26 +136,52 @@ class _Page:
     def chunk(self, ordinal: int, made: _Made) -> Chunk:
         """The finished chunk. It stands where its first words do that are its own and no heading."""
         own = made.packed.own
-        content = next((unit for unit in own if unit.kind is not BlockKind.HEADING), own[-1])
-        context = self._context(own[0])
+        content = _content(own)
+        path = self._paths[content.heading]
+        pieces = self._pieces(made.packed)
         return Chunk(
             ordinal=ordinal,
             text=made.text,
-            heading_path=self._paths[content.heading],
+            heading_path=path,
             anchor=self._anchors[content.heading],
             tokens=made.tokens,
-            context=context,
-            hash=fingerprint(embedding_input(context, made.text)),
+            context=self._context(own[0], self._about),
+            kind=passage_kind(self._kind, path, made.text),
+            pieces=pieces,
+            hash=fingerprint(*(piece.reads for piece in pieces)),
         )
 
-    def _context(self, first: Unit) -> str:
-        """Title, description, and the headings the chunk stands under but does not itself show."""
+    def _pieces(self, packed: Packed) -> tuple[Piece, ...]:
+        """What is embedded of a chunk. The description goes before the first piece alone: before each it would make
+        all of a page alike."""
+        _, places = render((*packed.carried, *packed.own))
+        at = len(packed.carried)
+        pieces = []
+        about = self._about
+        for units in cut_into_pieces(packed.own, PieceSizes(self.options.piece, self.options.paragraph)):
+            content = _content(units)
+            pieces.append(
+                Piece(
+                    start=places[at][0],
+                    end=places[at + len(units) - 1][1],
+                    tokens=units[0].frame_tokens + sum(unit.tokens for unit in units),
+                    heading_path=self._paths[content.heading],
+                    anchor=self._anchors[content.heading],
+                    reads=embedding_input(self._context(units[0], about), render(units)[0]),
+                )
+            )
+            at += len(units)
+            about = self._title
+        return tuple(pieces)
+
+    def _context(self, first: Unit, about: str) -> str:
+        """What goes before a text: `about` the page, and the headings and terms it stands under but does not show."""
         path = self._paths[first.heading]
         if first.kind is BlockKind.HEADING:
             path = path[:-1]
         if path and path[0] == self._title:
             path = path[1:]
-        return "\n".join(filter(None, (self._about, self._shortened(path))))
+        return "\n".join(filter(None, (about, self._shortened((*path, *self._entries[first.block])))))
 
     def _shortened(self, path: Sequence[str]) -> str:
         """The path in as many tokens as it may have; the outer headings go first."""
@@ -161,6 +195,11 @@ class _Page:
         if sizes.of(text) <= most:
             return text
         return next(cut_words(text, most, sizes))[1]
+
+
+def _content(units: Sequence[Unit]) -> Unit:
+    """The first unit that is no heading, or the last heading."""
+    return next((unit for unit in units if unit.kind is not BlockKind.HEADING), units[-1])
 
 
 def _outline(text: Text, headings: Sequence[Heading]) -> tuple[list[tuple[str, ...]], list[str | None]]:

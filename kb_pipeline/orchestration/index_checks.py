@@ -9,7 +9,7 @@ from kb_pipeline.embed import Embedder
 from kb_pipeline.model import Site
 from kb_pipeline.orchestration import assets
 from kb_pipeline.orchestration.verdicts import ERROR, WARN, Case, Verdict, site_check
-from kb_pipeline.serve.search import by_meaning
+from kb_pipeline.serve.candidates import by_meaning
 from kb_pipeline.stages.embed import STEP as EMBED_STEP
 from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.store.inspection import IndexState, live_index_state
@@ -90,8 +90,8 @@ def index_is_healthy(case: Case) -> Verdict:
 def _rank(site: Site, table: Table, embedder: Embedder, question: str, page: str) -> int | None:
     """Place of the page among those whose passages are nearest to the question, from 1; None beyond GOLDEN_PAGES."""
     wanted = resolve(site.url, page)
-    rows = by_meaning(table, embedder, question, GOLDEN_ROWS) if count_rows(table) else []
-    keys = dict.fromkeys(url_key(urldefrag(row["url"]).url) for row in rows)
+    rows = by_meaning(table, embedder.embed_query(question), GOLDEN_ROWS) if count_rows(table) else []
+    keys = dict.fromkeys(url_key(urldefrag(row.url).url) for row in rows)
     places = {key: place for place, key in enumerate(keys, 1) if place <= GOLDEN_PAGES}
     return places.get(url_key(wanted)) if wanted else None
 

@@ -14,7 +14,7 @@ from kb_pipeline.core.sync import Derived
 from kb_pipeline.embed.model_files import locate
 from kb_pipeline.embed.tokens import token_counter
 from kb_pipeline.errors import ModelMissing
-from kb_pipeline.model import MIN_TEXT_CHARACTERS, Chunk, PageState, Text
+from kb_pipeline.model import MIN_TEXT_CHARACTERS, Chunk, PageState, Piece, Text
 from kb_pipeline.stages.derivation import ToldSink, change_rows, run_sync, tally_counts
 from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
@@ -156,11 +156,24 @@ def _rows_of(text: Mapping[str, Any], chunks: Sequence[Chunk]) -> list[dict[str,
             "text": made.text,
             "hash": made.hash,
             "tokens": made.tokens,
+            "kind": made.kind,
+            "pieces": [_piece(text["url"], piece) for piece in made.pieces],
         }
         for made in chunks
     ]
     output = fingerprint(*(str(value) for row in rows for value in row.values()))
     return [{**row, "output": output} for row in rows]
+
+
+def _piece(url: str, piece: Piece) -> dict[str, Any]:
+    return {
+        "start": piece.start,
+        "end": piece.end,
+        "tokens": piece.tokens,
+        "url": section_url(url, piece.anchor),
+        "heading_path": list(piece.heading_path),
+        "reads": piece.reads,
+    }
 
 
 def section_url(url: str, anchor: str | None) -> str:

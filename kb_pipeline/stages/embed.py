@@ -1,5 +1,5 @@
-"""Chunks to vectors. A chunk whose hash was embedded before, on whatever page, keeps its vector; only when a hash is
-new is the model loaded."""
+"""Chunks to vectors, one for each of their pieces. A chunk whose hash was embedded before, on whatever page, keeps its
+vectors; only when a hash is new is the model loaded."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, count_rows, read_rows, tags
 from kb_pipeline.store.lance_sync import LanceSink, LanceSource
+from kb_pipeline.store.multivectors import matrices, multivectors
 from kb_pipeline.store.schemas import CHUNKS, vectors_table
 from kb_pipeline.store.vectors import LIVE_TAG
 
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     from kb_pipeline.store.schemas import TableSpec
     from kb_pipeline.store.stores import Stores
 
-    Vector = NDArray[np.float32]
+    Vectors = NDArray[np.float32]
+    """Of one chunk: [pieces, dimension]."""
 
 STEP: Final = "embed"
+EMBED_VERSION: Final = "2"
+"""Raised with every change that gives other rows for the same chunks."""
 BATCH_PAGES: Final = 32
 SLICE_TEXTS: Final = 16
 
@@ -83,7 +87,7 @@ def embed_chunks(
             source,
             sink,
             derive,
-            recipe=Recipe(STEP, "1", {"model": embedder.identity}),
+            recipe=Recipe(STEP, EMBED_VERSION, {"model": embedder.identity}),
             what="embedding pages",
             progress=progress,
             keep_going=keep_going,
@@ -120,7 +124,7 @@ class _Derive:
         self._schema = spec.schema.remove(spec.schema.get_field_index("mark"))
         self._earlier = earlier
         self._progress = progress
-        self._embedded = 0
+        self._pieces = 0
         self.seconds = 0.0
         """Spent in the model."""
 
@@ -137,17 +141,17 @@ class _Derive:
         counts = {"embedded": embedded, "reused": len(kept) - embedded, "tokens": self._tokens(kept, vectors, reused)}
         return Derived(self._table(kept, vectors), errors, counts)
 
-    def _known(self, hashes: set[str]) -> dict[str, Vector]:
-        known: dict[str, Vector] = {}
+    def _known(self, hashes: set[str]) -> dict[str, Vectors]:
+        known: dict[str, Vectors] = {}
         for version in self._earlier:
             missing = sorted(hashes - known.keys())
             if missing:
                 listed = ", ".join(f"'{value}'" for value in missing)
-                found = read_rows(version, where=f"hash IN ({listed})", columns=("hash", "vector"))
-                known.update(zip(found["hash"].to_pylist(), _matrix(found["vector"]), strict=True))
+                found = read_rows(version, where=f"hash IN ({listed})", columns=("hash", "vectors"))
+                known.update(zip(found["hash"].to_pylist(), matrices(found["vectors"]), strict=True))
         return known
 
-    def _embed_missing(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector]) -> dict[str, str]:
+    def _embed_missing(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vectors]) -> dict[str, str]:
         """Add the vectors of unknown hashes; what the model refuses together is tried page by page."""
         try:
             vectors.update(self._embed(rows, vectors))
@@ -163,23 +167,27 @@ class _Derive:
                 errors[page_id] = str(error)
         return errors
 
-    def _embed(self, rows: Iterable[dict[str, Any]], known: dict[str, Vector]) -> dict[str, Vector]:
-        unknown = {row["hash"]: row["plain"] for row in rows if row["hash"] not in known}
+    def _embed(self, rows: Iterable[dict[str, Any]], known: dict[str, Vectors]) -> dict[str, Vectors]:
+        unknown = {row["hash"]: _reads(row) for row in rows if row["hash"] not in known}
         if not unknown:
             return {}
         if not self._embedder.loaded:
             self._progress("loading the embedding model", 0, None)
-        # Texts of one length go together: little padding, and a progress bar that moves.
-        by_length = sorted(unknown, key=lambda value: len(unknown[value]))
-        embedded: dict[str, Vector] = {}
-        for start in range(0, len(by_length), SLICE_TEXTS):
-            hashes = by_length[start : start + SLICE_TEXTS]
-            embedded.update(zip(hashes, self._vectors([unknown[value] for value in hashes]), strict=True))
-            self._embedded += len(hashes)
-            self._progress("chunks embedded", self._embedded, None)
-        return embedded
+        found = self._vectors_of(dict.fromkeys(text for texts in unknown.values() for text in texts))
+        return {value: np.stack([found[text] for text in texts]) for value, texts in unknown.items()}
 
-    def _vectors(self, texts: Sequence[str]) -> Vector:
+    def _vectors_of(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        """Texts of one length go together: little padding, and a progress bar that moves."""
+        by_length = sorted(texts, key=len)
+        found: dict[str, Vectors] = {}
+        for start in range(0, len(by_length), SLICE_TEXTS):
+            some = by_length[start : start + SLICE_TEXTS]
+            found.update(zip(some, self._vectors(some), strict=True))
+            self._pieces += len(some)
+            self._progress("pieces of text embedded", self._pieces, None)
+        return found
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
         started = time.perf_counter()
         vectors = self._embedder.embed(texts)
         self.seconds += time.perf_counter() - started
@@ -188,22 +196,19 @@ class _Derive:
             raise EmbeddingFailed(message)
         return vectors
 
-    def _tokens(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector], reused: int) -> int:
+    def _tokens(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vectors], reused: int) -> int:
         new = set(list(vectors)[reused:])
         return sum({row["hash"]: row["tokens"] for row in rows if row["hash"] in new}.values())
 
-    def _table(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vector]) -> pa.Table:
+    def _table(self, rows: Sequence[dict[str, Any]], vectors: dict[str, Vectors]) -> pa.Table:
         if not rows:
             return self._schema.empty_table()
-        without_vector = self._schema.remove(self._schema.get_field_index("vector"))
-        stacked = np.concatenate([vectors[row["hash"]] for row in rows]).astype(np.float32, copy=False)
-        column = pa.FixedSizeListArray.from_arrays(pa.array(stacked), self._embedder.dimension)
-        return pa.Table.from_pylist(list(rows), schema=without_vector).append_column(
-            self._schema.field("vector"), column
-        )
+        field = self._schema.field("vectors")
+        column = multivectors([vectors[row["hash"]] for row in rows], self._embedder.dimension)
+        others = self._schema.remove(self._schema.get_field_index("vectors"))
+        return pa.Table.from_pylist(list(rows), schema=others).append_column(field, column)
 
 
-def _matrix(column: pa.ChunkedArray) -> NDArray[np.float32]:
-    """A column of fixed-size lists as [rows, dimension]."""
-    flat: NDArray[np.float32] = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(len(column), -1) if len(column) else flat.reshape(0, 0)
+def _reads(chunk: dict[str, Any]) -> list[str]:
+    """What the model reads for a chunk, a text for each vector."""
+    return [piece["reads"] for piece in chunk["pieces"]]

@@ -83,7 +83,7 @@ def live_index_state(site: SiteStore, live: Publication) -> IndexState:
     with usable(table.uri):
         return IndexState(
             table=live.table_name,
-            dimension=fixed.schema.field(VECTOR_COLUMN).type.list_size,
+            dimension=fixed.schema.field(VECTOR_COLUMN).type.value_type.list_size,
             unindexed_rows=unindexed_rows(fixed),
             fragments=fragments(fixed),
             versions=len(table.list_versions()),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kb_pipeline.store.lance import SiteStore, Table
 
 FULL_TEXT_COLUMN: Final = "plain"
-VECTOR_COLUMN: Final = "vector"
+VECTOR_COLUMN: Final = "vectors"
 VECTOR_INDEX_ROWS: Final = 20_000
 """Below, a scan of all vectors is exact and takes milliseconds."""
 MOST_FRAGMENTS: Final = 32

@@ -36,6 +36,18 @@ _PAGE_ID: Final = pa.field("page_id", pa.string(), nullable=False)
 ANCHOR: Final = pa.struct([pa.field("heading", pa.int32()), pa.field("fragment", pa.string())])
 """The n-th heading of a text's Markdown, from 0, and the fragment id of its section."""
 
+_PIECE: Final = (
+    pa.field("start", pa.int32()),
+    pa.field("end", pa.int32()),
+    pa.field("tokens", pa.int32()),
+    pa.field("url", pa.string()),
+    pa.field("heading_path", pa.list_(pa.string())),
+)
+PIECE: Final = pa.struct(_PIECE)
+"""A part of a chunk's text with a vector of its own (model.Piece). `url` has the fragment of its section."""
+PIECE_TO_EMBED: Final = pa.struct([*_PIECE, pa.field("reads", pa.string())])
+"""The same with what the model reads for it."""
+
 _MARKS: Final = (
     pa.field("mark", pa.string(), nullable=False),
     pa.field("output", pa.string(), nullable=False),
@@ -98,24 +110,29 @@ _PASSAGE: Final = (
     pa.field("text", pa.string(), nullable=False),
     pa.field("hash", pa.string(), nullable=False),
     pa.field("tokens", pa.int32(), nullable=False),
+    pa.field("kind", pa.string()),
 )
 
-CHUNKS_TABLE: Final = TableSpec(CHUNKS, pa.schema(list(_PASSAGE)), "chunk_id")
+CHUNKS_TABLE: Final = TableSpec(
+    CHUNKS, pa.schema([*_PASSAGE, pa.field("pieces", pa.list_(PIECE_TO_EMBED))]), "chunk_id"
+)
 
 
 def vectors_table_name(model: str, dimension: int) -> str:
-    """`vectors-<model slug>-<dimension>`: another model builds beside, and never over, what is live."""
+    """`vectors-<model slug>-<dimension>-pieces`: another model, or another way to cut what it embeds, builds beside,
+    and never over, what is live."""
     slug = re.sub(r"[^a-z0-9]+", "-", model.rsplit("/", 1)[-1].lower()).strip("-") or "model"
-    return f"vectors-{slug[:60]}-{dimension}"
+    return f"vectors-{slug[:60]}-{dimension}-pieces"
 
 
 def vectors_table(model: str, dimension: int) -> TableSpec:
-    """Chunks with their site, their text without Markdown syntax for full-text search (`plain`), and their embedding,
-    a float32 vector of unit length."""
+    """Chunks with their site, their text without Markdown syntax for full-text search (`plain`), and for each of their
+    pieces its embedding, a float32 vector of unit length."""
     fields = [
         pa.field("site_id", pa.string(), nullable=False),
         *_PASSAGE,
         pa.field("plain", pa.string(), nullable=False),
-        pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
+        pa.field("pieces", pa.list_(PIECE), nullable=False),
+        pa.field("vectors", pa.list_(pa.list_(pa.float32(), dimension)), nullable=False),
     ]
     return TableSpec(vectors_table_name(model, dimension), pa.schema(fields), "chunk_id")

@@ -14,7 +14,7 @@ from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.sites.replies import page, prose
 
 SITE = "docs"
-VECTORS = "vectors-hash-64"
+VECTORS = "vectors-hash-64-pieces"
 
 
 class CheckedSite:
@@ -143,7 +143,7 @@ def test_a_site_of_which_nothing_is_live_is_warned_of(unpublished):
 def test_vectors_of_another_model_than_the_settings_name_are_warned_of(checked):
     assert index_is_healthy(checked) == ("passed", "7 rows, all indexed")
     checked.embedder = HashEmbedder(name="other")
-    says = "what is live is in vectors-hash-64, and the settings name vectors-other-64"
+    says = "what is live is in vectors-hash-64-pieces, and the settings name vectors-other-64-pieces"
     assert index_is_healthy(checked) == ("WARN", says)
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kb_pipeline.errors import ConfigError, NotLive, SiteNotFound
-from kb_pipeline.serve.search import CHUNKS_A_PAGE, SearchMode, fused, search
+from kb_pipeline.serve.quoting import LEFT_OUT, PASSAGES_A_PAGE, QUOTED_TOKENS
+from kb_pipeline.serve.search import SearchMode, search
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import ROOT, WrittenSite, prose
 
@@ -75,12 +76,12 @@ def test_identifiers_are_found_whole_and_by_their_parts(written):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_page_has_at_most_two_passages(written, mode):
+def test_a_page_has_at_most_three_passages(written, mode):
     written.write("long", "\n\n".join(f"## Part {n}\n\n{prose(f'harbour tide {n}')}" for n in range(8)))
     written.refresh()
     hits = ask(written, "harbour tide", mode=mode, limit=10)
     pages = [hit.page_id for hit in hits]
-    assert max(pages.count(page) for page in pages) == CHUNKS_A_PAGE
+    assert max(pages.count(page) for page in pages) == PASSAGES_A_PAGE
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -89,7 +90,35 @@ def test_one_text_at_several_addresses_is_one_result(written, mode):
         written.write(f"copy{n}", prose("lighthouse"), title=f"Copy {n}")
     written.refresh()
     hits = ask(written, "lighthouse", mode=mode, limit=10)
-    assert sum("lighthouse" in hit.text for hit in hits) == 1
+    (hit,) = (hit for hit in hits if "lighthouse" in hit.text)
+    assert sorted([hit.url, *hit.also_at]) == [f"{ROOT}copy{n}" for n in range(6)]
+
+
+def test_a_hit_quotes_what_else_its_page_says_of_the_question(written):
+    parts = [f"## Part {n}\n\n{prose(f'filler {n}', 20)}" for n in range(4)]
+    parts.insert(3, "## Signals\n\nThe foghorn sounds twice.")
+    written.write("long", "\n\n".join(["## Fog\n\nWhat the foghorn is for.", *parts]), title="Long")
+    written.refresh()
+    (hit,) = ask(written, "foghorn", limit=1)
+    assert "What the foghorn is for." in hit.text
+    assert "The foghorn sounds twice." in hit.text
+    assert f"\n\n{LEFT_OUT}\n\n" in hit.text
+    assert hit.best in hit.text
+    assert hit.parts[0].heading_path[-1] == "Fog"
+    assert "Signals" in [part.heading_path[-1] for part in hit.parts]
+    assert all(part.text in hit.text for part in hit.parts)
+    assert written.embedder.count_tokens(hit.text) <= QUOTED_TOKENS
+
+
+def test_the_first_hits_are_the_same_however_many_are_asked_for_and_quote_no_passage_twice(written):
+    for n in range(3):
+        parts = (f"## Part {k}\n\nThe foghorn of {k}. {prose(f'foghorn {k}', 9)}" for k in range(9))
+        written.write(f"long{n}", "\n\n".join(parts), title=f"Coast {n}")
+    written.refresh()
+    five = ask(written, "foghorn", limit=5)
+    assert ask(written, "foghorn", limit=20)[:5] == five
+    places = [(hit.page_id, part.text) for hit in five for part in hit.parts]
+    assert len(places) == len(set(places))
 
 
 def test_hits_come_best_first_and_answers_repeat(written):
@@ -100,15 +129,10 @@ def test_hits_come_best_first_and_answers_repeat(written):
 
 
 def test_the_vector_score_is_a_cosine(written):
-    (best, *_) = ask(written, written.vectors()[0]["plain"], mode=SearchMode.VECTOR)
+    piece = written.rows("chunks")[0]["pieces"][-1]
+    (best, *_) = ask(written, piece["reads"], mode=SearchMode.VECTOR)
     assert best.score == pytest.approx(1, abs=1e-5)
-
-
-def test_ranks_are_fused_by_their_reciprocals():
-    a, b, c = ({"chunk_id": name, "score": 0.0} for name in "abc")
-    ranking = fused([a, b], [b, c])
-    assert [row["chunk_id"] for row in ranking] == ["b", "a", "c"]
-    assert ranking[0]["score"] == pytest.approx(1 / 62 + 1 / 61)
+    assert best.best in piece["reads"]
 
 
 def test_a_site_that_is_unknown_or_not_live_says_so(stores, settings):

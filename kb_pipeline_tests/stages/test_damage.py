@@ -82,7 +82,7 @@ def test_a_damaged_table_says_how_it_is_made_again_and_so_it_is(whole, table, pa
 def test_a_search_of_damaged_vectors_names_the_cure(whole, mode):
     whole.refresh()
     damage(whole, TABLES[-1], "rows", gone)
-    with pytest.raises(TableUnusable, match=r"delete .*vectors-hash-64\.lance, and run `kb sites refresh docs`"):
+    with pytest.raises(TableUnusable, match=r"delete .*vectors-hash-64-pieces\.lance, and run `kb sites refresh docs`"):
         asked(whole, mode)
 
 

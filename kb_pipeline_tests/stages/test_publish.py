@@ -18,7 +18,7 @@ from kb_pipeline.store.vectors import LIVE_TAG, inspect_vectors
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import prose
 
-TABLE = "vectors-hash-64"
+TABLE = "vectors-hash-64-pieces"
 
 
 def live(written):
@@ -225,13 +225,13 @@ def test_another_model_takes_over_and_its_predecessor_goes_when_no_kept_version_
     written.refresh()
     written.embedder = HashEmbedder(dimension=32, name="other")
     report = written.refresh()
-    assert report.publication.table_name == "vectors-other-32"
+    assert report.publication.table_name == "vectors-other-32-pieces"
     assert found(written, "harbour", SearchMode.VECTOR) == {"guide"}
     assert rollback(written.stores, written.settings, "docs").table_name == TABLE
     for topic in ("ferry", "lighthouse"):
         written.write("guide", prose(topic))
         written.refresh()
-    assert [name for name in written.store.table_names() if name.startswith("vectors-")] == ["vectors-other-32"]
+    assert [name for name in written.store.table_names() if name.startswith("vectors-")] == ["vectors-other-32-pieces"]
 
 
 def test_publishing_needs_the_site_to_itself(written):

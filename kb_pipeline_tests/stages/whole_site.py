@@ -18,7 +18,7 @@ from kb_pipeline_tests.sites.replies import page, prose, sitemap
 
 SITE = "docs"
 NAMES = ("apples", "birds", "clouds")
-TABLES = ("snapshots", "texts", "chunks", "vectors-hash-64")
+TABLES = ("snapshots", "texts", "chunks", "vectors-hash-64-pieces")
 
 
 class Whole:

@@ -104,7 +104,7 @@ class WrittenSite:
         return rows
 
     def vectors(self) -> list[dict[str, Any]]:
-        return self.rows("vectors-hash-64")
+        return self.rows("vectors-hash-64-pieces")
 
     def page(self, path: str) -> Page:
         page = self.stores.pages.get(self.site_id, page_id(ROOT + path))

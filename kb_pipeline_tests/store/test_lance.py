@@ -57,8 +57,8 @@ def test_tables_are_made_once_with_their_columns(site, spec):
 
 
 def test_the_vectors_of_each_model_have_a_table_of_their_own():
-    assert vectors_table("org/A Model! v2", 384).name == "vectors-a-model-v2-384"
-    assert vectors_table("/models/mini/", 384).name == "vectors-model-384"
+    assert vectors_table("org/A Model! v2", 384).name == "vectors-a-model-v2-384-pieces"
+    assert vectors_table("/models/mini/", 384).name == "vectors-model-384-pieces"
 
 
 def test_a_table_that_is_missing_is_not_an_empty_one(site):

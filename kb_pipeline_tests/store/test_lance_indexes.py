@@ -7,16 +7,19 @@ import pytest
 from kb_pipeline.store.lance import SiteStore
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS, VECTOR_INDEX_ROWS, fragments, unindexed_rows, update_indexes
 from kb_pipeline.store.lance_sync import replace_pages
+from kb_pipeline.store.multivectors import multivectors
 from kb_pipeline.store.schemas import vectors_table
 
 DIMENSION = 8
+VECTORS_A_ROW = 3
 SPEC = vectors_table("tiny", DIMENSION)
 
 
 def rows(first: int, count: int, seed: int = 0) -> pa.Table:
     """Pages of one row each; row n says `number n`."""
     numbers = range(first, first + count)
-    vectors = np.random.default_rng([seed, first]).normal(size=(count, DIMENSION)).astype(np.float32)
+    drawn = np.random.default_rng([seed, first])
+    vectors = drawn.normal(size=(VECTORS_A_ROW * count, DIMENSION)).astype(np.float32)
     columns = {
         "page_id": [f"{n:024x}" for n in numbers],
         "chunk_id": [f"{n:024x}-0" for n in numbers],
@@ -24,7 +27,8 @@ def rows(first: int, count: int, seed: int = 0) -> pa.Table:
         "tokens": [2] * count,
         "heading_path": [[]] * count,
         "plain": [f"number n{n}" for n in numbers],
-        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), DIMENSION),
+        "pieces": pa.array([[]] * count, SPEC.schema.field("pieces").type),
+        "vectors": multivectors(np.split(vectors, count), DIMENSION),
     }
     return pa.table({field.name: columns.get(field.name, ["x"] * count) for field in SPEC.schema}).cast(SPEC.schema)
 
@@ -50,7 +54,7 @@ def test_an_empty_table_gets_no_index_that_would_find_nothing_for_ever(table):
 def test_vectors_are_indexed_once_there_are_many_and_every_new_row_joins(table):
     table.add(rows(0, VECTOR_INDEX_ROWS))
     update_indexes(table)
-    assert kinds(table) == {"plain", "vector"}
+    assert kinds(table) == {"plain", "vectors"}
     for n in range(MOST_FRAGMENTS + 1):
         replace_pages(table, SPEC, [f"{n:024x}"], rows(n, 1, seed=1))
         if n % 10 == 0:
@@ -59,8 +63,8 @@ def test_vectors_are_indexed_once_there_are_many_and_every_new_row_joins(table):
     assert fragments(table) > MOST_FRAGMENTS
     update_indexes(table)
     assert fragments(table) == 1
-    assert kinds(table) == {"plain", "vector"}
+    assert kinds(table) == {"plain", "vectors"}
     assert unindexed_rows(table) == 0
-    newest = rows(7, 1, seed=1)["vector"][0].as_py()
-    (nearest,) = table.search(newest, vector_column_name="vector").distance_type("cosine").limit(1).to_list()
-    assert nearest["plain"] == "number n7"
+    for newest in rows(7, 1, seed=1)["vectors"][0].as_py():
+        (nearest,) = table.search(newest, vector_column_name="vectors").distance_type("cosine").limit(1).to_list()
+        assert nearest["plain"] == "number n7"

@@ -1,0 +1,122 @@
+"""Reads from a live version the passages that may answer a question, and what else their pages say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kb_pipeline.core.passage_kinds import PassageKind
+from kb_pipeline.store.damage import usable
+from kb_pipeline.store.lance import read_pages
+from kb_pipeline.store.lance_indexes import FULL_TEXT_COLUMN, VECTOR_COLUMN
+from kb_pipeline.store.multivectors import matrices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from kb_pipeline.store.lance import Table
+
+    Question = NDArray[np.float32]
+    """Vector of a question: [dimension], of unit length."""
+
+_COLUMNS: Final = (
+    "chunk_id",
+    "page_id",
+    "url",
+    "title",
+    "heading_path",
+    "text",
+    "ordinal",
+    "tokens",
+    "kind",
+    "pieces",
+    VECTOR_COLUMN,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stored chunk, and how near each of its pieces is to the question."""
+
+    chunk_id: str
+    page_id: str
+    ordinal: int
+    url: str
+    title: str
+    heading_path: tuple[str, ...]
+    text: str
+    tokens: int
+    kind: PassageKind
+    pieces: Sequence[Mapping[str, Any]] = field(repr=False)
+    """As `store.schemas.PIECE` has them."""
+    likeness: tuple[float, ...]
+    """Cosine of each piece and the question; zeros where there is no vector of the question."""
+    words: float = 0.0
+    """BM25 of the passage and the question; 0 where it was not found by words."""
+
+    @property
+    def nearness(self) -> float:
+        """Cosine of the piece that is nearest to the question."""
+        return max(self.likeness)
+
+    @property
+    def best(self) -> int:
+        """Which piece that is."""
+        return self.likeness.index(self.nearness)
+
+
+def by_meaning(table: Table, question: Question, wanted: int) -> list[Passage]:
+    """The passages with a piece that is near to the question, nearest first."""
+    with usable(table.uri):
+        query = table.search(question, vector_column_name=VECTOR_COLUMN).distance_type("cosine")
+        rows = query.select([*_COLUMNS, "_distance"]).limit(wanted).to_arrow()
+    return sorted(_passages(rows, question), key=lambda passage: (-passage.nearness, passage.chunk_id))
+
+
+def by_words(table: Table, question: str, wanted: int, vector: Question | None = None) -> list[Passage]:
+    """The passages that share words with the question, the best first; `vector` is that of the question."""
+    from lancedb.query import MatchQuery  # noqa: PLC0415 - heavy
+
+    with usable(table.uri):
+        words = MatchQuery(question, FULL_TEXT_COLUMN)  # type: ignore[call-arg] # its defaults are hidden from mypy
+        query = table.search(words, query_type="fts")
+        rows = query.select([*_COLUMNS, "_score"]).limit(wanted).to_arrow()
+    return sorted(_passages(rows, vector), key=lambda passage: (-passage.words, passage.chunk_id))
+
+
+def of_pages(table: Table, page_ids: Sequence[str], vector: Question | None) -> dict[str, list[Passage]]:
+    """All passages of these pages, in reading order."""
+    found: dict[str, list[Passage]] = {page_id: [] for page_id in page_ids}
+    rows = read_pages(table, sorted(found), columns=_COLUMNS, order=("page_id", "ordinal"))
+    for passage in _passages(rows, vector):
+        found[passage.page_id].append(passage)
+    return found
+
+
+def _passages(rows: pa.Table, question: Question | None) -> list[Passage]:
+    vectors = matrices(rows[VECTOR_COLUMN])
+    others = rows.drop_columns([VECTOR_COLUMN]).to_pylist()
+    return [_passage(row, vectors[at], question) for at, row in enumerate(others)]
+
+
+def _passage(row: Mapping[str, Any], vectors: NDArray[np.float32], question: Question | None) -> Passage:
+    likeness = np.zeros(len(vectors)) if question is None else vectors @ question
+    return Passage(
+        chunk_id=row["chunk_id"],
+        page_id=row["page_id"],
+        ordinal=row["ordinal"],
+        url=row["url"],
+        title=row["title"],
+        heading_path=tuple(row["heading_path"]),
+        text=row["text"],
+        tokens=row["tokens"],
+        kind=PassageKind(row["kind"]),
+        pieces=row["pieces"],
+        likeness=tuple(likeness.tolist()),
+        words=float(row.get("_score") or 0.0),
+    )
