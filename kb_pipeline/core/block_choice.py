@@ -9,6 +9,7 @@ import numpy as np
 from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
+from kb_pipeline.core.html_tree import BIT_OF
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
 
@@ -28,6 +29,7 @@ LEAST_SHARE: Final = 0.1
 ENOUGH_SHARE: Final = 0.5
 """and one more likely than this always is."""
 _LENIENCE: Final = 0.9
+_CODE: Final = BIT_OF["pre"]
 
 
 def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | None:
@@ -52,10 +54,10 @@ def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | Non
 def _is_manual(document: Node) -> bool:
     """Whether a page marks its content itself, and has code in it. There every block of it counts, however short it is
     and however many links it holds: class names alone do better on hosts that are new (docs/extraction.md)."""
-    if "pre" not in document.holds:
+    if not document.holds & _CODE:
         return False
     main = main_of(document, document.iter())
-    return main is not None and "pre" in main.holds
+    return main is not None and bool(main.holds & _CODE)
 
 
 def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:

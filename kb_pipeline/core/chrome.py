@@ -10,7 +10,17 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import HEADING_TAGS, Node, is_formula_script, measure, names
+from kb_pipeline.core.html_tree import (
+    BIT_OF,
+    H1,
+    HEADING_BITS,
+    HEADING_TAGS,
+    Node,
+    bits,
+    is_formula_script,
+    measure,
+    names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +32,10 @@ _DROPPED_TAGS: Final = names(
 _DROPPED_ROLES: Final = names(
     "alertdialog banner complementary contentinfo dialog directory menu menubar navigation search toolbar tooltip"
 )
-_CONTROLS: Final = frozenset({"input", "textarea", "select"})
+_CONTROLS: Final = bits({"input", "textarea", "select"})
+_NAV: Final = BIT_OF["nav"]
+_PARAGRAPH: Final = BIT_OF["p"]
+_ITEM: Final = BIT_OF["li"]
 _CONTENT_HOLDERS: Final = frozenset({"article", "main", "section", "li", "td"})
 _CARD_WORDS: Final = names("card post plan pricing tier entry item product tile box panel story teaser")
 _NOTE_NAMES: Final = re.compile(
@@ -65,7 +78,7 @@ _COMPANION_PAIRS: Final = re.compile(
     r"|author-(?:box|bio)|cross-sell|up-sell|wp-block-latest"
 )
 _NEVER_FURNITURE: Final = names("html body main mjx-container h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
-_NEVER_HELD: Final = frozenset({"h1", "pre"})
+_NEVER_HELD: Final = bits({"h1", "pre"})
 _NEARBY: Final = 24
 """Ancestors that are looked at."""
 _ONLY_LINKS: Final = 0.5
@@ -156,7 +169,7 @@ def _is_what_its_tag_says(node: Node, page: int) -> bool:
 
 def _is_navigation(node: Node, page: int) -> bool:
     """Whether a `<nav>` is what it says. One that was never closed has swallowed the page."""
-    if not node.link_letters and "p" in node.holds and "li" not in node.holds:
+    if not node.link_letters and node.holds & _PARAGRAPH and not node.holds & _ITEM:
         return False
     return node.letters <= page / 2 or node.link_letters > node.letters * _ONLY_LINKS
 
@@ -196,7 +209,7 @@ def _is_named_for_consent(classes: str, identifier: str) -> bool:
 
 
 def _is_beside_content(node: Node, page: int) -> bool:
-    return node.letters <= page * 0.6 and "h1" not in node.holds
+    return node.letters <= page * 0.6 and not node.holds & H1
 
 
 def _is_companion(node: Node, page: int) -> bool:
@@ -229,7 +242,7 @@ def _is_named_chrome(node: Node, page: int) -> bool:
     if _asks_consent(node):
         return _is_beside_content(node, page)
     written = node.names()
-    if _BREADCRUMBS.search(written) and node.tag not in HEADING_TAGS and "h1" not in node.holds:
+    if _BREADCRUMBS.search(written) and node.tag not in HEADING_TAGS and not node.holds & H1:
         return node.letters < 2 * _SMALL
     if not _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS):
         return False
@@ -244,9 +257,9 @@ def _is_named_chrome(node: Node, page: int) -> bool:
 def _is_tab_row(node: Node, written: str) -> bool:
     """Whether a menu is one of tabs, or a tab of one: they show parts of this page and lead to no other."""
     if node.get("role") == "tablist":
-        return "p" not in node.holds
+        return not node.holds & _PARAGRAPH
     if node.get("role") == "tab" or (node.parent is not None and node.parent.get("role") == "tablist"):
-        return "nav" in node.words() and "p" not in node.holds
+        return "nav" in node.words() and not node.holds & _PARAGRAPH
     if not _TABS.search(written):
         return False
     links = [link.get("href") for link in islice(node.iter(), _LARGEST_ROW) if link.tag == "a"]
@@ -259,7 +272,7 @@ def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Patter
     if not attributes or node.tag in _NEVER_FURNITURE or ("class" not in attributes and "id" not in attributes):
         return False
     letters = node.letters
-    if letters > max(page * _MINOR_SHARE, _TINY) or not node.holds.isdisjoint(_NEVER_HELD):
+    if letters > max(page * _MINOR_SHARE, _TINY) or node.holds & _NEVER_HELD:
         return False
     if letters > _SMALL and node.link_letters <= letters * _ONLY_LINKS:
         return False
@@ -268,16 +281,16 @@ def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Patter
 
 def _is_framing_header(node: Node, page: int) -> bool:
     """Whether a `<header>` is the site's. One that heads a card or post stays: it names what follows."""
-    if node.get("role") == "banner" or not HEADING_TAGS & node.holds:
+    if node.get("role") == "banner" or not HEADING_BITS & node.holds:
         return node.letters <= page / 2
     above = list(islice(node.ancestors(), _NEARBY))
-    if "nav" in node.holds:
+    if node.holds & _NAV:
         # A page's own title keeps its breadcrumbs beside it, within what is the page's content.
-        titled = "h1" in node.holds and any(holder.tag in {"main", "article"} for holder in above)
+        titled = node.holds & H1 and any(holder.tag in {"main", "article"} for holder in above)
         return not titled and node.letters <= page / 2
     if any(holder.tag in _CONTENT_HOLDERS for holder in above) or any(_CARD_WORDS & card.words() for card in above[:4]):
         return False
-    return "h1" not in node.holds
+    return not node.holds & H1
 
 
 def _is_framing_footer(node: Node, page: int) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gc
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Answer = TypeVar("Answer")
 MAX_DEPTH: Final = 400
@@ -29,14 +30,25 @@ def names(written: str) -> frozenset[str]:
 
 
 HEADING_TAGS: Final = names("h1 h2 h3 h4 h5 h6")
-MEASURED_TAGS: Final = names(
+_MEASURED: Final = (
     "h1 h2 h3 h4 h5 h6 nav table pre dl article section div p ul ol blockquote header main input textarea select li"
     " address aside caption center dd details dt fieldset figcaption figure footer form noscript summary tbody td tfoot"
     " th thead tr"
 )
-_NOTHING: Final[frozenset[str]] = frozenset()
+BIT_OF: Final = {tag: 1 << place for place, tag in enumerate(_MEASURED.split())}
+"""The tags that are looked for below an element, each with its bit in `Node.holds`."""
+
+
+def bits(tags: Iterable[str]) -> int:
+    """The tags as `Node.holds` has them; those that are not looked for have no bit."""
+    return sum(BIT_OF.get(tag, 0) for tag in frozenset(tags))
+
+
+HEADING_BITS: Final = bits(HEADING_TAGS)
+H1: Final = BIT_OF["h1"]
 _NO_ATTRIBUTES: Final[dict[str, str]] = {}
 _UNREAD: Final = frozenset({"script", "style"})
+_NOTED: Final = _UNREAD | {"head", "body"}
 _HEAD_TAGS: Final = names("base basefont bgsound link meta noscript script style template title")
 """What may stand in a head (HTML, 13.2.6.4.4 "in head"); anything else begins the body."""
 _NAME_PARTS: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+")
@@ -55,8 +67,8 @@ class Node:
         self.letters = 0
         """Characters below that are no white space; `link_letters` is those within links. Set by `measure`."""
         self.link_letters = 0
-        self.holds: frozenset[str] = _NOTHING
-        """Which of the tags in MEASURED_TAGS occur below. Set by `measure`."""
+        self.holds = 0
+        """Which of the tags in BIT_OF occur below. Set by `measure`."""
 
     def get(self, name: str) -> str:
         """Value of an attribute, blanks trimmed; empty when it is missing."""
@@ -115,17 +127,25 @@ class _TooManyEventsError(Exception):
 
 
 class _Builder:
-    """lxml parser target (https://lxml.de/parsing.html#the-target-parser-interface)."""
+    """lxml parser target (https://lxml.de/parsing.html#the-target-parser-interface).
+
+    An element is measured when it ends, which is cheaper than another walk over all of them.
+    """
+
+    __slots__ = ("_body", "_events", "_head", "_here", "_open", "_text", "_unread", "measured", "nodes", "root")
 
     def __init__(self) -> None:
         self.root = Node("#document")
         self.nodes = [self.root]
         """All elements, in document order."""
+        self.measured = True
+        """Whether each element ended once, where it began."""
         self._open: list[Node | None] = [self.root]
         self._here = self.root
         self._text: list[str] = []
         self._events = 0
         self._unread = 0
+        self._head: Node | None = None
         self._body: Node | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -138,18 +158,23 @@ class _Builder:
             self._open.append(None)
             self._text.append(" ")
             return
-        if self._here.tag == "head" and tag not in _HEAD_TAGS:
+        if self._here is self._head and tag not in _HEAD_TAGS:
             self._leave_head()
-        node = self._body if tag == "body" else None
-        if node is None:
-            node = Node(tag, _few(attributes) if attributes else _NO_ATTRIBUTES, self._here)
+        if tag == "body" and self._body is not None:
+            self.measured = False
+            node = self._body
+        else:
+            if not attributes:
+                attributes = _NO_ATTRIBUTES
+            elif len(attributes) > MAX_ATTRIBUTES:
+                attributes = dict(islice(attributes.items(), MAX_ATTRIBUTES))
+            node = Node(tag, attributes, self._here)
             self._here.children.append(node)
             self.nodes.append(node)
-            self._body = node if tag == "body" else self._body
+            if tag in _NOTED:
+                self._note(node)
         self._open.append(node)
         self._here = node
-        if tag in _UNREAD and not _is_read(node):
-            self._unread += 1
 
     def end(self, _tag: str) -> None:
         if len(self._open) == 1:
@@ -160,9 +185,18 @@ class _Builder:
             return
         if self._text:
             self._put_text()
-        if node.tag in _UNREAD and not _is_read(node):
-            self._unread -= 1
-        self._here = node.parent or self.root
+        tag = node.tag
+        if tag in _UNREAD:
+            self._unread -= not _is_read(node)
+            node.letters = 0
+        self._here = above = node.parent or self.root
+        letters = node.letters
+        if tag == "a":
+            node.link_letters = letters
+        above.holds |= node.holds | BIT_OF.get(tag, 0)
+        if letters:
+            above.letters += letters
+            above.link_letters += node.link_letters
 
     def data(self, text: str) -> None:
         self._events += 1
@@ -179,20 +213,33 @@ class _Builder:
         """The elements. lxml's parser and its target hold each other for ever, and would hold the tree with them."""
         nodes = self.nodes
         self.root = self._here = Node("#document")
-        self.nodes, self._open, self._body = [], [self.root], None
+        self.nodes, self._open, self._head, self._body = [], [self.root], None, None
         return nodes
 
     def _put_text(self) -> None:
         """Character references arrive one by one; what belongs together is put together."""
-        text = "".join(self._text)
+        text = self._text[0] if len(self._text) == 1 else "".join(self._text)
         self._text.clear()
-        if self._here.tag == "head" and text.strip():
+        if text.isspace():
+            self._here.children.append(text)
+            return
+        if self._here is self._head and text:
             self._leave_head()
         self._here.children.append(text)
+        self._here.letters += len("".join(text.split()))
+
+    def _note(self, node: Node) -> None:
+        if node.tag == "head":
+            self._head = node
+        elif node.tag == "body":
+            self._body = node
+        elif not _is_read(node):
+            self._unread += 1
 
     def _leave_head(self) -> None:
         """Go on in the body. libxml2 knows no element of HTML 5, and keeps a `<main>` that follows an unclosed or
         implied head within it, with all the page's text."""
+        self.measured = False
         head = self._here
         html = head.parent or self.root
         if self._body is None:
@@ -211,14 +258,8 @@ def _is_read(node: Node) -> bool:
     return "ld+json" in node.get("type").lower() or is_formula_script(node)
 
 
-def _few(attributes: Mapping[str, str]) -> Mapping[str, str]:
-    if len(attributes) <= MAX_ATTRIBUTES:
-        return attributes
-    return {name: attributes[name] for name, _ in zip(attributes, range(MAX_ATTRIBUTES), strict=False)}
-
-
 def parse_html(html: str) -> tuple[Node, bool]:
-    """Parse any text at all as HTML. Returns the document node, and whether the page was cut at MAX_EVENTS.
+    """Parse any text at all as HTML. Returns the document node, measured, and whether the page was cut at MAX_EVENTS.
 
     Scripts and style sheets are left empty, but for JSON-LD and formulas.
     """
@@ -231,16 +272,20 @@ def _parse(html: str) -> tuple[list[Node], bool]:
     builder = _Builder()
     target: Any = builder
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
+    whole = True
     try:
         parser.feed(html.replace("\0", "").encode("utf-8", "replace"))
         parser.close()
     except _TooManyEventsError:
+        whole = False
         builder.close()
-        return builder.hand_over(), True
     except etree.LxmlError:
         # Nothing but an empty document makes a recovering parser give up; what was built so far stands.
         builder.close()
-    return builder.hand_over(), False
+    nodes = builder.hand_over()
+    if not (whole and builder.measured):
+        _measure(nodes)
+    return nodes, not whole
 
 
 def with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
@@ -261,7 +306,6 @@ def with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
 
 def _with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
     nodes, cut = _parse(html)
-    _measure(nodes)
     try:
         return read(nodes, cut)
     finally:
@@ -281,20 +325,16 @@ def measure(root: Node) -> None:
 
 def _measure(nodes: list[Node]) -> None:
     for node in reversed(nodes):
-        letters = linked = 0
-        holds = _NOTHING
+        letters = linked = holds = 0
         for child in node.children:
             if type(child) is str:
                 if not child.isspace():
-                    letters += sum(map(len, child.split()))
+                    letters += len("".join(child.split()))
                 continue
             assert type(child) is Node
             letters += child.letters
             linked += child.link_letters
-            if child.holds and not child.holds <= holds:
-                holds |= child.holds
-            if child.tag in MEASURED_TAGS and child.tag not in holds:
-                holds |= {child.tag}
+            holds |= child.holds | BIT_OF.get(child.tag, 0)
         node.letters = letters if node.tag not in _UNREAD else 0
         node.link_letters = letters if node.tag == "a" else linked
         node.holds = holds

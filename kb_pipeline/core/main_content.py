@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.chrome import ENOUGH_LETTERS
+from kb_pipeline.core.html_tree import H1
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +97,7 @@ def _articles(articles: Sequence[Node]) -> Node | None:
 
 def _with_title(chosen: Node, body: Node) -> list[Node]:
     """The chosen node, after the page's h1 where that stands outside of it."""
-    if "h1" in chosen.holds or "h1" not in body.holds:
+    if chosen.holds & H1 or not body.holds & H1:
         return [chosen]
     for node in body.iter():
         if node is chosen:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import HEADING_TAGS, Node, measure
+from kb_pipeline.core.html_tree import H1, HEADING_BITS, HEADING_TAGS, Node, measure
 from kb_pipeline.core.markdown_anchors import HEADINGS, without_permalinks
 from kb_pipeline.core.markdown_code import code_text
 from kb_pipeline.core.markdown_notes import ClassKind, class_kind, icon_cell, icon_name, is_code, is_note, is_numbers
@@ -145,8 +145,8 @@ class _Walk(PhraseWalk):
 
     def _header(self, node: Node) -> Callable[[], None]:
         """The header of a card or post as one line; not that of the page, whose title stands for itself."""
-        found = HEADING_TAGS & node.holds
-        heading = node.find(*HEADINGS) if found and "h1" not in found and node.letters <= MAX_HEADER_LINE else None
+        found = HEADING_BITS & node.holds
+        heading = node.find(*HEADINGS) if found and not found & H1 and node.letters <= MAX_HEADER_LINE else None
         text, visible = self._inline_of(without_permalinks(node)) if heading else ("", 0)
         if heading is None or not text:
             self.flush()
@@ -210,7 +210,7 @@ class _Walk(PhraseWalk):
         return leave
 
     def _item(self, node: Node) -> Callable[[], None]:
-        if HEADING_TAGS & node.holds:
+        if HEADING_BITS & node.holds:
             # A card, set as a list item: its heading heads a section.
             self.flush()
             return self.flush
@@ -246,7 +246,7 @@ class _Walk(PhraseWalk):
         return leave
 
     def _summary(self, node: Node) -> Callable[[], None]:
-        if HEADING_TAGS & node.holds:
+        if HEADING_BITS & node.holds:
             self.flush()
             return self.flush
         self.flush()

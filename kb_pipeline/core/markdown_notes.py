@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, names
+from kb_pipeline.core.html_tree import Node, bits, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kb_pipeline.core.markdown_tables import Row
 
 _NOTE_TAGS: Final = names("aside blockquote div p section")
-_NOT_IN_NOTES: Final = names("h1 h2 main article")
-_NOT_IN_CODE: Final = names("h1 h2 h3 h4 h5 h6 ol p pre table ul")
+_NOT_IN_NOTES: Final = bits(names("h1 h2 main article"))
+_NOT_IN_CODE: Final = bits(names("h1 h2 h3 h4 h5 h6 ol p pre table ul"))
 _LARGEST_CODE: Final = 2_000
 """Elements that are looked at."""
 _LONGEST_CLASS: Final = 1_000

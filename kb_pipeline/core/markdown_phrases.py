@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, is_formula_script, names
+from kb_pipeline.core.html_tree import Node, bits, is_formula_script, names
 from kb_pipeline.core.markdown_anchors import LONGEST_MARK, SectionAnchors, is_mark
 from kb_pipeline.core.markdown_code import clean_code, code_language, code_text
 from kb_pipeline.core.markdown_inline import HARD_BREAK, InlineText, clean, code_span, destination, escape
@@ -38,7 +38,8 @@ _UNSEEN: Final = names(
 )
 _EMPHASIS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
 _CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
-_LINES_OF_CODE: Final = names("div li ol table ul")
+_BLOCK_BITS: Final = bits(BLOCKS)
+_LINES_OF_CODE: Final = bits(names("div li ol table ul"))
 _FILE_NAME: Final = re.compile(r"[\w-]*\.(?:jpe?g|png|gif|webp|svg|avif)|image|img|logo|icon|\d+", re.IGNORECASE)
 _SMILEY: Final = re.compile(r"emoji|smil(?:ey|ies)|emoticon")
 _TAB_LABEL: Final = re.compile(r"(?:^|[\s_-])tab(?:bed)?[_-]?label")
@@ -250,7 +251,7 @@ class PhraseWalk:
         if not url or self._in_link:
             return nothing
         self._in_link = True
-        if self._break is None and node.holds & BLOCKS:
+        if self._break is None and node.holds & _BLOCK_BITS:
             self.flush()
             self._card_link = url
             self._card_mark = self._inline.open()

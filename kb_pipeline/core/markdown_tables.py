@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import HEADING_TAGS, Node
+from kb_pipeline.core.html_tree import BIT_OF, HEADING_BITS, HEADING_TAGS, Node, bits
 from kb_pipeline.core.markdown_code import is_gutter
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_COLUMNS: Final = 200
 MAX_CELLS: Final = 50_000
 _SECTIONS: Final = frozenset({"thead", "tbody", "tfoot"})
-_NOT_IN_CELLS: Final = HEADING_TAGS | {"table", "pre", "article", "section", "dl"}
+_NOT_IN_CELLS: Final = bits(HEADING_TAGS | {"table", "pre", "article", "section", "dl"})
 _BOLD: Final = HEADING_TAGS | {"b", "strong"}
 _CELL_ROLES: Final = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _SHORT_CELL: Final = 200
@@ -90,7 +90,7 @@ def is_data_table(table: Node, rows: Sequence[Row]) -> bool:
 
 def is_listing(table: Node, rows: Sequence[Row]) -> bool:
     """Whether a table is code: each line of it a row, beside its number."""
-    if "pre" in table.holds or not rows:
+    if table.holds & BIT_OF["pre"] or not rows:
         return False
     return all(len(row.cells) == 2 and is_gutter(row.cells[0].get("class").lower()) for row in rows)  # noqa: PLR2004
 
@@ -100,9 +100,9 @@ def _holds_blocks(cell: Node, row: Row, *, headed: bool) -> bool:
     stand in a table whose columns are named: without names it places code beside its line numbers."""
     blocks = _NOT_IN_CELLS & cell.holds
     if headed:
-        blocks -= {"pre"}
-    if blocks and blocks <= HEADING_TAGS:
-        heading = cell.find(*blocks)
+        blocks &= ~BIT_OF["pre"]
+    if blocks and not blocks & ~HEADING_BITS:
+        heading = cell.find(*HEADING_TAGS)
         return heading is None or heading.letters != cell.letters or len(row.cells) == 1
     return bool(blocks)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, names
+from kb_pipeline.core.html_tree import Node, bits, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ _MOST_BESIDE: Final = 400
 """Elements and pieces of text around a row: each row looks at all of them."""
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "data-w-tab", "data-tab", "href")
 _NAMED_BY: Final = ("id", "data-w-tab", "data-tab")
-_NOT_IN_ROWS: Final = names("h1 h2 h3 h4 h5 h6 p pre table section article blockquote dl")
+_NOT_IN_ROWS: Final = bits(names("h1 h2 h3 h4 h5 h6 p pre table section article blockquote dl"))
 _ALIKE: Final = 2
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import Node, names
+from kb_pipeline.core.html_tree import BIT_OF, Node, bits, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,9 +23,10 @@ PARTING: Final = names(
     " footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav noscript ol p pre search section summary"
     " table tbody td tfoot th thead tr ul"
 )
+_PARTING_BITS: Final = bits(PARTING)
 _PLAIN_LISTS: Final = names("ul ol dl menu")
-_ITEM_PARTS: Final = names("li dt dd ul ol dl")
-_TABLE_PARTS: Final = names("tr td th tbody thead tfoot caption p li ul ol br")
+_ITEM_PARTS: Final = bits(names("li dt dd ul ol dl"))
+_TABLE_PARTS: Final = bits(names("tr td th tbody thead tfoot caption p li ul ol br"))
 _WORD: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
 _TOLD_APART: Final = (
     "article main section aside header footer nav ul ol li table td th form blockquote dl dt dd figure figcaption a"
@@ -119,16 +120,16 @@ def _mark_main(contexts: Sequence[Context], main: Node | None) -> None:
 
 
 def _is_whole(node: Node) -> bool:
-    holds = node.holds
-    if not holds or PARTING.isdisjoint(holds):
+    parts = node.holds & _PARTING_BITS
+    if not parts:
         return True
     tag = node.tag
     if tag == "pre":
         return True
     if tag in _PLAIN_LISTS:
-        return PARTING & holds <= _ITEM_PARTS
+        return not parts & ~_ITEM_PARTS
     if tag == "table":
-        return "th" in holds and PARTING & holds <= _TABLE_PARTS
+        return bool(parts & BIT_OF["th"]) and not parts & ~_TABLE_PARTS
     return False
 
 
@@ -137,7 +138,7 @@ def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
     shapes: dict[tuple[str, str], int] = {}
     inner: list[tuple[int, Node, tuple[str, str]]] = []
     for place, child in enumerate(node.children):
-        if isinstance(child, Node) and (child.tag in PARTING or not PARTING.isdisjoint(child.holds)):
+        if isinstance(child, Node) and (child.tag in PARTING or child.holds & _PARTING_BITS):
             shape = child.tag, child.attributes.get("class", "")
             shapes[shape] = shapes.get(shape, 0) + 1
             inner.append((place, child, shape))

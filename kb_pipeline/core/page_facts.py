@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core import page_signs as signs
-from kb_pipeline.core.html_tree import Node
+from kb_pipeline.core.html_tree import BIT_OF, Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,7 +258,7 @@ def _walk(document: Node) -> Iterator[tuple[Node, bool, bool]]:
 
 def _is_frame(node: Node) -> bool:
     """Whether an element frames the page or is not shown. One that holds most of the text is neither."""
-    if node.tag in _FRAME or (node.tag == "header" and "nav" in node.holds):
+    if node.tag in _FRAME or (node.tag == "header" and node.holds & BIT_OF["nav"]):
         return True
     attributes = node.attributes
     return bool(attributes) and (
