@@ -29,7 +29,8 @@ from benchmarks.block_labels import shares_in_text
 from benchmarks.extraction import SETS, load_score
 from kb_pipeline.core import block_model
 from kb_pipeline.core.block_choice import chosen_blocks, read_page
-from kb_pipeline.core.block_features import heading_blocks, looked_up, name_path, scored_features, static_features
+from kb_pipeline.core.block_features import heading_blocks, static_features
+from kb_pipeline.core.block_words import LOOKED_AT, Outline, WordScores, bare_word, scored_features
 from kb_pipeline.core.html_tree import with_tree
 from kb_pipeline.core.page_metadata import read_metadata
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.block_features import Path as NamePath
+    from kb_pipeline.core.block_words import Names
     from kb_pipeline.core.html_tree import Node
     from kb_pipeline.core.page_blocks import Block
 
@@ -78,7 +79,7 @@ class Page:
     rows: NDArray[np.float32]
     headings: NDArray[np.bool_]
     titles: NDArray[np.bool_]
-    paths: list[NamePath]
+    names: Names
     words: list[tuple[str, ...]]
     shares: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -121,7 +122,8 @@ def read_set(score: ModuleType, folder: Path) -> Iterable[Page]:
             blocks, kind = read_page(nodes[0], read_metadata(nodes, url), url)
             if not blocks:
                 return None
-            return _page(score, folder.name, record, blocks, static_features(blocks, kind))
+            outline = Outline.of(blocks)
+            return _page(score, folder.name, record, blocks, outline.names(), static_features(blocks, outline, kind))
 
         page = with_tree(html, read)
         if page is not None:
@@ -129,7 +131,12 @@ def read_set(score: ModuleType, folder: Path) -> Iterable[Page]:
 
 
 def _page(
-    score: ModuleType, name: str, record: dict[str, Any], blocks: Sequence[Block], rows: NDArray[np.float32]
+    score: ModuleType,
+    name: str,
+    record: dict[str, Any],
+    blocks: Sequence[Block],
+    names: Names,
+    rows: NDArray[np.float32],
 ) -> Page:
     words = [[word.lower() for word in score.tokens(block.text)] for block in blocks]
     titles = np.array([block.context.node.tag == "h1" for block in blocks])
@@ -147,8 +154,8 @@ def _page(
         rows=rows,
         headings=heading_blocks(blocks),
         titles=titles,
-        paths=[name_path(block.context) for block in blocks],
-        words=[looked_up(block) for block in blocks],
+        names=names,
+        words=[tuple(filter(None, map(bare_word, block.words[:LOOKED_AT]))) for block in blocks],
         shares=shares,
         weights=weights,
     )
@@ -214,9 +221,12 @@ _Shares = dict[str, dict[str, list[float]]]
 def _count(page: Page, names: _Shares, words: _Shares) -> None:
     named: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     said: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    around: list[frozenset[str]] = []
+    for own, up in zip(page.names.named, page.names.above, strict=True):
+        around.append(frozenset(own).union(around[up] if around else ()))
     for place in np.flatnonzero(page.weights):
         share, weight = page.shares[place], page.weights[place]
-        for name in {name for level in page.paths[place] for name in level}:
+        for name in around[page.names.of_blocks[place]]:
             named[name][0] += weight * share
             named[name][1] += weight
         for word in set(page.words[place]) if len(page.blocks[place]) <= SHORT else ():
@@ -241,7 +251,7 @@ def _log_odds(shares: _Shares, prior: float, least: int) -> dict[str, float]:
 
 def matrix(page: Page, tables: Tables) -> NDArray[np.float32]:
     """All features of a page's blocks."""
-    scored = scored_features(page.paths, page.words, page.headings, *tables)
+    scored = scored_features(page.names, page.words, page.headings, tables[0], WordScores(tables[1]))
     return np.concatenate([page.rows, scored], axis=1)
 
 
@@ -322,7 +332,7 @@ def check(pages: Sequence[Page], score: ModuleType, keep: Path | None) -> None:
 
 
 def _kept(model: block_model.BlockModel, page: Page) -> NDArray[np.bool_]:
-    rows = matrix(page, (dict(model.name_scores), dict(model.word_scores)))
+    rows = matrix(page, (dict(model.name_scores), dict(model.word_scores.table)))
     words = np.array([len(block) for block in page.blocks])
     return chosen_blocks(model.trees.shares(rows), words, page.titles, page.headings)
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import inf, log
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kb_pipeline.core.block_arrays import last_heading, shifted, window
 from kb_pipeline.core.html_tree import HEADING_TAGS, names
 from kb_pipeline.core.page_blocks import TAG_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from kb_pipeline.core.block_words import Outline
     from kb_pipeline.core.page_blocks import Block, Context
 
-LOOKED_AT: Final = 8
-"""Words of a block that are looked up."""
 _HEADINGS: Final = sum(TAG_BITS[f"h{level}"] for level in range(1, 7))
-_WORD_EDGES: Final = ".,:;!?()[]{}\"'`´“”„«»‹›…|/\\-–—•·→←↑>*#&+=_"  # noqa: RUF001 - punctuation as pages have it
 _MONEY: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:€|EUR|USD|kr\b|zł)")
 _DIGIT: Final = re.compile(r"\d")
 _URL_WORDS: Final = re.compile(r"[a-z]+")
@@ -37,6 +36,9 @@ URL_KINDS: Final = (
     names("category categories collection collections c tag tags search catalog list listing jobs events"),
 )
 _LONG: Final = 100
+_COLUMN: Final = {tag: place for place, tag in enumerate(TAG_BITS)}
+_TELLING: Final = ("p", "article", "main", "li", "table", "form", "a")
+"""Tags whose share of a page's letters tells what kind of page it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,63 +50,84 @@ class PageKind:
     og_type: str
 
 
-def _own(block: Block, title: frozenset[str]) -> tuple[float, ...]:
+def _said(block: Block, title: frozenset[str]) -> tuple[float, ...]:
+    """What a block's text is like."""
     words, text, letters = block.words, block.text, block.letters
-    context = block.context
-    node, above = context.node, context.above
-    parent = above.node if above else node
-    over = above.above if above else None
-    grand = over.node if over else parent
-    great = over.above.node if over and over.above else grand
-    count = len(words)
-    first = words[0]
     head = words[:20]
     sample = text[:600]
+    digits = _DIGIT.search(sample)
+    titled = len(title.intersection(" ".join(head).lower().split())) if title else 0
     return (
-        count,
+        len(words),
         letters,
         block.link_letters,
         text.count(",") + text.count(";") + text.count("\uff0c") + text.count("、"),
         text.count(". ") + text.count("! ") + text.count("? ") + text.count("。"),
         words[-1][-1] in ".!?。:…",
-        first[:1].isupper(),
+        words[0][0].isupper(),
         sum(map(str.istitle, head)) / len(head),
-        len(_DIGIT.findall(sample)) / min(letters, 600),
-        bool(_MONEY.search(sample)),
+        len(_DIGIT.findall(sample)) / min(letters, 600) if digits else 0,
+        digits is not None and _MONEY.search(sample) is not None,
         "©" in sample,
-        len(title.intersection(map(str.lower, head))) / len(head) if title else 0,
-        len(title.intersection(map(str.lower, head))) / len(title) if title else 0,
+        titled / len(head),
+        titled / len(title) if title else 0,
+    )
+
+
+def _held(context: Context) -> tuple[float, ...]:
+    """What an element that holds blocks is like."""
+    node = context.node
+    return (
         context.depth,
         context.alike,
         context.most_alike,
         context.chosen,
         node.letters,
         node.link_letters,
-        parent.letters,
-        parent.link_letters,
-        grand.letters,
-        grand.link_letters,
-        great.letters,
-        great.link_letters,
         len(node.children),
-        len(parent.children),
-        above.alike if above else 1,
-        over.alike if over else 1,
-        block.last - block.first == len(node.children),
     )
 
 
-def static_features(blocks: Sequence[Block], kind: PageKind) -> NDArray[np.float32]:
+def _own(blocks: Sequence[Block], outline: Outline, title: frozenset[str]) -> NDArray[np.float32]:
+    said = _rows([_said(block, title) for block in blocks])
+    held = _rows([_held(context) for context in outline.contexts])
+    at = outline.of_blocks
+    over = outline.above[at]
+    grand = outline.above[over]
+    great = outline.above[grand]
+    alike = held[:, 1]
+    columns = [
+        held[at, 6],
+        held[over, 6],
+        alike[over],
+        alike[grand],
+        [block.last - block.first == len(block.context.node.children) for block in blocks],
+    ]
+    sizes = [held[place, 4:6] for place in (at, over, grand, great)]
+    return np.concatenate([said, held[at, :4], *sizes, np.stack(columns, axis=1, dtype=np.float32)], axis=1)
+
+
+def _rows(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
+    width = len(rows[0])
+    return np.fromiter(chain.from_iterable(rows), dtype=np.float32, count=len(rows) * width).reshape(-1, width)
+
+
+def static_features(blocks: Sequence[Block], outline: Outline, kind: PageKind) -> NDArray[np.float32]:
     """Rows without what the word tables say of a block."""
     title = frozenset(word for word in kind.title.lower().split() if len(word) > 2)  # noqa: PLR2004
-    own = np.array([_own(block, title) for block in blocks], dtype=np.float32)
-    tags = np.array([block.context.tags for block in blocks], dtype=np.uint64)
-    bits = ((tags[:, None] >> np.arange(len(TAG_BITS), dtype=np.uint64)) & np.uint64(1)).astype(np.float32)
+    own = _own(blocks, outline, title)
+    tags = np.array([context.tags for context in outline.contexts], dtype=np.uint64)[outline.of_blocks]
     node_tags = np.array([TAG_BITS.get(block.context.node.tag, 0) for block in blocks], dtype=np.uint64)
-    own_bits = ((node_tags[:, None] >> np.arange(len(TAG_BITS), dtype=np.uint64)) & np.uint64(1)).astype(np.float32)
+    bits = _bits(tags)
     return np.concatenate(
-        [own, bits, own_bits, _around(own, node_tags), _page(own, bits, kind), _repeated(blocks, own)], axis=1
+        [own, bits, _bits(node_tags), _around(own, node_tags), _page(own, bits, kind), _repeated(blocks, own)], axis=1
     )
+
+
+def _bits(tags: NDArray[np.uint64]) -> NDArray[np.float32]:
+    """A column for each of TAG_BITS."""
+    octets = tags.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(octets, axis=1, bitorder="little")[:, : len(TAG_BITS)].astype(np.float32)
 
 
 def heading_blocks(blocks: Sequence[Block]) -> NDArray[np.bool_]:
@@ -159,13 +182,13 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
         place - h1,
         before - before[h1],
         np.full(count, float(first_level.sum())),
-        *_shifted(np.log1p(letters)),
-        *_shifted(density),
-        *_shifted(heading.astype(np.float64)),
-        _window(letters * (1 - density), 2),
-        _window(letters * (1 - density), 6),
-        _window(linked, 4) / np.maximum(_window(letters, 4), 1),
-        _window(words, 3),
+        *shifted(np.log1p(letters)),
+        *shifted(density),
+        *shifted(heading.astype(np.float64)),
+        window(letters * (1 - density), 2),
+        window(letters * (1 - density), 6),
+        window(linked, 4) / np.maximum(window(letters, 4), 1),
+        window(words, 3),
     ]
     inside = np.flatnonzero(chosen)
     start, end = (inside[0], inside[-1]) if len(inside) else (0, count - 1)
@@ -173,33 +196,11 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
     return np.concatenate([np.stack(columns, axis=1), shares, densities], axis=1).astype(np.float32)
 
 
-def last_heading(heading: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """For each place, the last heading before it; itself does not count; the first block where there is none."""
-    marked = np.where(heading, np.arange(len(heading)), 0)
-    marked = np.maximum.accumulate(marked)
-    return np.concatenate([[0], marked[:-1]])
-
-
-def _shifted(column: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Values of the two blocks before and the two after."""
-    padded = np.concatenate([[-1, -1], column, [-1, -1]])
-    count = len(column)
-    return [padded[start : start + count] for start in (0, 1, 3, 4)]
-
-
-def _window(column: NDArray[Any], reach: int) -> NDArray[np.float64]:
-    """Means over the blocks within `reach`."""
-    sums = np.concatenate([[0.0], np.cumsum(column, dtype=np.float64)])
-    place = np.arange(len(column))
-    low, high = np.maximum(place - reach, 0), np.minimum(place + reach + 1, len(column))
-    return np.asarray((sums[high] - sums[low]) / (high - low))
-
-
 def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -> NDArray[np.float32]:
     letters, linked = own[:, 1], own[:, 2]
     total = max(1.0, float(letters.sum()))
     ordered = np.sort(letters)
-    paragraph = bits[:, list(TAG_BITS).index("p")] > 0
+    within = {tag: float(letters[bits[:, _COLUMN[tag]] > 0].sum()) / total for tag in _TELLING}
     url = kind.url.lower().partition("://")[2]
     path = url.partition("/")[2]
     found = frozenset(_URL_WORDS.findall(path))
@@ -207,17 +208,14 @@ def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -
         len(own),
         total,
         float(linked.sum()) / total,
-        float(letters[paragraph].sum()) / total,
+        within["p"],
         float(ordered[len(ordered) // 2]),
         float(ordered[-1]),
         float(ordered[len(ordered) * 9 // 10]),
         float((letters > _LONG).mean()),
         float(own[:, 9].mean()),
         float(own[:, 9].sum()),
-        *(
-            float(letters[bits[:, list(TAG_BITS).index(tag)] > 0].sum()) / total
-            for tag in ("article", "main", "li", "table", "form", "a")
-        ),
+        *(within[tag] for tag in _TELLING[1:]),
         float(own[:, 14].max()),
         path.strip("/").count("/") + bool(path.strip("/")),
         len(path),
@@ -227,90 +225,4 @@ def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -
         "product" in kind.og_type,
         kind.og_type == "website",
     ]
-    return np.tile(np.array(facts, dtype=np.float32), (len(own), 1))
-
-
-Path = tuple[tuple[str, ...], ...]
-
-
-def name_path(context: Context) -> Path:
-    """The words of the names from the block's own element up."""
-    path = []
-    at: Context | None = context
-    while at is not None:
-        path.append(at.named)
-        at = at.above
-    return tuple(path)
-
-
-def looked_up(block: Block) -> tuple[str, ...]:
-    """The block's first words, as the table of words has them."""
-    return tuple(filter(None, (word.strip(_WORD_EDGES).lower() for word in block.words[:LOOKED_AT])))
-
-
-def scored_features(
-    paths: Sequence[Path],
-    words: Sequence[tuple[str, ...]],
-    heading: NDArray[np.bool_],
-    name_scores: Mapping[str, float],
-    word_scores: Mapping[str, float],
-) -> NDArray[np.float32]:
-    """What the tables say of the names around and the words in each block."""
-    known: dict[tuple[str, ...], Summary] = {}
-    rows = [
-        (*_name_row(path, name_scores, known), *_word_row(said, word_scores))
-        for path, said in zip(paths, words, strict=True)
-    ]
-    scored = np.array(rows, dtype=np.float32)
-    last = last_heading(heading)
-    size = len(rows)
-    over = scored[last] * (np.arange(size) > last)[:, None]
-    around = np.stack(
-        [_window(scored[:, 2], 3), _window(scored[:, -1], 3), *_shifted(scored[:, -1].astype(np.float64))], axis=1
-    )
-    return np.concatenate([scored, over[:, -4:], around, np.tile(scored.mean(axis=0), (size, 1))], axis=1).astype(
-        np.float32
-    )
-
-
-Summary = tuple[float, float, float, int]
-"""Lowest and highest score, their sum, and how many."""
-_UNSAID: Final = (0.0,) * 4
-_NOTHING_SAID: Final[Summary] = (inf, -inf, 0.0, 0)
-_NEAR: Final = 2
-"""Levels above a block's own that are near."""
-
-
-def _name_row(path: Path, scores: Mapping[str, float], known: dict[tuple[str, ...], Summary]) -> tuple[float, ...]:
-    low, high, total, count = _NOTHING_SAID
-    near = own = _NOTHING_SAID
-    for level, named in enumerate(path):
-        summary = known.get(named)
-        if summary is None:
-            found = [scores[word] for word in named if word in scores]
-            summary = known[named] = (min(found), max(found), sum(found), len(found)) if found else _NOTHING_SAID
-        if summary[3]:
-            low, high = min(low, summary[0]), max(high, summary[1])
-            total, count = total + summary[2], count + summary[3]
-        if level == 0:
-            own = summary
-        if level == _NEAR:
-            near = low, high, total, count
-    if len(path) <= _NEAR:
-        near = low, high, total, count
-    mean = total / count if count else 0.0
-    ends = (low, high) if count else (0.0, 0.0)
-    near_ends = near[:2] if near[3] else (0.0, 0.0)
-    return (*ends, total, mean, *near_ends, near[2], own[2])
-
-
-def _word_row(said: tuple[str, ...], scores: Mapping[str, float]) -> tuple[float, ...]:
-    found = [score for score in map(scores.get, said) if score is not None]
-    if not found:
-        return _UNSAID
-    return min(found), max(found), sum(found), sum(found) / len(said)
-
-
-def log_odds(share: float) -> float:
-    """Of a share between 0 and 1, both excluded."""
-    return log(share / (1 - share))
+    return np.broadcast_to(np.array(facts, dtype=np.float32), (len(own), len(facts)))

@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kb_pipeline.core.block_features import (
-    PageKind,
-    heading_blocks,
-    looked_up,
-    name_path,
-    scored_features,
-    static_features,
-)
+from kb_pipeline.core.block_features import PageKind, heading_blocks, static_features
+from kb_pipeline.core.block_words import LOOKED_AT, Outline, WordScores, scored_features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,16 +55,15 @@ class BlockModel:
     """The tables of words, and the trees."""
 
     name_scores: Mapping[str, float]
-    word_scores: Mapping[str, float]
+    word_scores: WordScores
     trees: Ensemble
 
     def shares(self, blocks: Sequence[Block], kind: PageKind) -> NDArray[np.float64]:
         """For each block of a page the probability that it is content."""
-        heading = heading_blocks(blocks)
-        paths = [name_path(block.context) for block in blocks]
-        words = [looked_up(block) for block in blocks]
-        scored = scored_features(paths, words, heading, self.name_scores, self.word_scores)
-        rows = np.concatenate([static_features(blocks, kind), scored], axis=1)
+        outline = Outline.of(blocks)
+        words = [block.words[:LOOKED_AT] for block in blocks]
+        scored = scored_features(outline.names(), words, heading_blocks(blocks), self.name_scores, self.word_scores)
+        rows = np.concatenate([static_features(blocks, outline, kind), scored], axis=1)
         return self.trees.shares(rows)
 
 
@@ -92,4 +85,4 @@ def read_model(path: Path) -> BlockModel:
             int(stored["depth"]),
             float(stored["bias"]),
         )
-    return BlockModel(tables["names"], tables["words"], trees)
+    return BlockModel(tables["names"], WordScores(tables["words"]), trees)
