@@ -42,11 +42,16 @@ class Ensemble:
 
     def shares(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """The probability of each row, 0 to 1."""
-        above = np.ascontiguousarray(rows.T)[self.columns] > self.borders[:, None]
+        features = np.ascontiguousarray(rows.T)
         trees, size = self.leaves.shape
-        places = np.packbits(above.reshape(trees, self.depth, len(rows)), axis=1, bitorder="little")[:, 0, :]
-        places = places + np.arange(0, trees * size, size, dtype=np.int32)[:, None]
-        sums = self.leaves.ravel().take(places).sum(axis=0, dtype=np.float64)
+        # `packbits` along this axis took five times as long.
+        places = np.zeros((trees, len(rows)), dtype=np.uint8)
+        for level in range(self.depth):
+            asked = slice(level, None, self.depth)
+            above = features[self.columns[asked]] > self.borders[asked, None]
+            places |= above.view(np.uint8) << np.uint8(level)
+        leaves = places + np.arange(0, trees * size, size, dtype=np.int32)[:, None]
+        sums = self.leaves.ravel().take(leaves).sum(axis=0, dtype=np.float64)
         return np.asarray(1 / (1 + np.exp(-(sums + self.bias))))
 
 

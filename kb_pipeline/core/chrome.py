@@ -50,6 +50,12 @@ _CONSENT: Final = re.compile(
     r"|settings|preferences|notification|hint|wrapper|container)"
     r"|consent[-_]?(?:banner|manager|popup|modal|overlay|dialog|layer|bar)"
 )
+_CONSENT_STEMS: Final = re.compile(
+    "cookie|consent|gdpr|cky-|cmplz|cc-window|complianz|onetrust|usercentrics|didomi|osano|iubenda|borlabs|klaro|truste"
+    "|qc-cmp|sp_message"
+)
+"""One of these is in every name that `_CONSENT` finds; without a place to begin at they are found much faster."""
+_UNNAMED: Final = ("", "")
 _TABS: Final = re.compile(r"tabs?[_-](?:menu|nav)|nav[_-]tabs")
 _BREADCRUMBS: Final = re.compile(r"breadcrumb|bread-crumb|crumbtrail")
 # Words of class names that mark what leads away from the page or acts on it,
@@ -124,10 +130,14 @@ def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple
     stack = [document]
     while stack:
         node = stack.pop()
-        inner = [child for child in node.children if type(child) is Node and (child.children or child.tag == "img")]
-        dropped = [
-            child for child in inner if (child.attributes or child.tag in _SUSPECT_TAGS) and is_chrome(child, page)
-        ]
+        dropped = []
+        for child in node.children:
+            if type(child) is not Node or not (child.children or child.tag == "img"):
+                continue
+            if (child.attributes or child.tag in _SUSPECT_TAGS) and is_chrome(child, page):
+                dropped.append(child)
+            elif len(child.children) > 1 or (child.children and type(child.children[0]) is Node):
+                stack.append(child)
         if dropped:
             lost = sum(child.letters for child in dropped)
             linked = lost if node.tag == "a" else sum(child.link_letters for child in dropped)
@@ -135,8 +145,6 @@ def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple
             _lose(node, lost, linked)
             gone = set(map(id, dropped))
             node.children = [child for child in node.children if id(child) not in gone]
-            inner = [child for child in inner if id(child) not in gone]
-        stack += inner
     return changed
 
 
@@ -177,15 +185,16 @@ def _is_navigation(node: Node, page: int) -> bool:
 def _is_certain(node: Node, page: int) -> bool:
     tag = node.tag
     attributes = node.attributes
-    if tag in _DROPPED_TAGS or (attributes and _is_hidden(node, page)):
+    if tag in _DROPPED_TAGS or (attributes and not _HIDING.isdisjoint(attributes) and _is_hidden(node, page)):
         return _is_what_its_tag_says(node, page) and _is_closed(node, page)
     special = _SPECIAL_TAGS.get(tag)
-    sure = special is not None and (tag in _IDLE or node.letters <= _TINY)
-    if special is not None and sure and special(node, page) and _is_closed(node, page):
-        return True
+    if special is not None and (tag in _IDLE or node.letters <= _TINY):  # noqa: SIM102 - so that most stop here
+        if special(node, page) and _is_closed(node, page):
+            return True
     if not attributes or tag in _NEVER_CHROME:
         return False
-    if _asks_consent(node):
+    named = attributes.get("class", ""), attributes.get("id", "")
+    if named != _UNNAMED and _is_named_for_consent(*named):
         return _is_beside_content(node, page)
     return ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
 
@@ -205,7 +214,8 @@ def _asks_consent(node: Node) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _is_named_for_consent(classes: str, identifier: str) -> bool:
-    return _CONSENT.search(f"{classes} {identifier}".lower()) is not None
+    written = f"{classes} {identifier}".lower()
+    return _CONSENT_STEMS.search(written) is not None and _CONSENT.search(written) is not None
 
 
 def _is_beside_content(node: Node, page: int) -> bool:

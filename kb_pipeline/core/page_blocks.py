@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.html_tree import BIT_OF, Node, bits, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 MAX_BLOCKS: Final = 5_000
 """Blocks that are weighed; a page with more is kept by its tags and class names alone."""
@@ -23,6 +23,7 @@ PARTING: Final = names(
     " footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav noscript ol p pre search section summary"
     " table tbody td tfoot th thead tr ul"
 )
+_APART: Final = PARTING | {"br"}
 _PARTING_BITS: Final = bits(PARTING)
 _PLAIN_LISTS: Final = names("ul ol dl menu")
 _ITEM_PARTS: Final = bits(names("li dt dd ul ol dl"))
@@ -33,6 +34,7 @@ _TOLD_APART: Final = (
     " noscript button details summary p pre h1 h2 h3 h4 h5 h6 div span label address"
 )
 TAG_BITS: Final = {tag: 1 << place for place, tag in enumerate(_TOLD_APART.split())}
+_LINK: Final = TAG_BITS["a"]
 
 
 @dataclass(slots=True)
@@ -138,7 +140,7 @@ def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
     shapes: dict[tuple[str, str], int] = {}
     inner: list[tuple[int, Node, tuple[str, str]]] = []
     for place, child in enumerate(node.children):
-        if isinstance(child, Node) and (child.tag in PARTING or child.holds & _PARTING_BITS):
+        if type(child) is Node and (child.holds & _PARTING_BITS or child.tag in PARTING):
             shape = child.tag, child.attributes.get("class", "")
             shapes[shape] = shapes.get(shape, 0) + 1
             inner.append((place, child, shape))
@@ -146,7 +148,7 @@ def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
     chain = hash((node.tag, node.attributes.get("class", ""), context.above.shape if context.above else 0))
     at = 0
     for place, child, shape in inner:
-        if place > at and not _is_blank(node.children[at:place]):
+        if place > at and not (place == at + 1 and _is_blank(node.children[at])):
             found.append((context, at, place))
         at = place + 1
         if child.letters:
@@ -169,44 +171,50 @@ def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
     return found
 
 
-def _is_blank(children: Sequence[Node | str]) -> bool:
-    return len(children) == 1 and type(children[0]) is str and children[0].isspace()
+def _is_blank(child: Node | str) -> bool:
+    return type(child) is str and child.isspace()
 
 
 def _named(node: Node) -> tuple[str, ...]:
     attributes = node.attributes
     if not attributes:
         return ()
-    if "aria-hidden" in attributes and attributes["aria-hidden"] == "true":
-        return ("aria-hidden", *_name_words(attributes))
-    return _name_words(attributes)
-
-
-def _name_words(attributes: Mapping[str, str]) -> tuple[str, ...]:
-    return name_words(
-        attributes.get("class", ""),
-        attributes.get("id", ""),
-        attributes.get("role", ""),
-        attributes.get("itemprop", ""),
-    )
+    value = attributes.get
+    found = name_words(value("class", ""), value("id", ""), value("role", ""), value("itemprop", ""))
+    return ("aria-hidden", *found) if value("aria-hidden") == "true" else found
 
 
 def _add(blocks: list[Block], context: Context, first: int, last: int) -> None:
-    pieces: list[str] = []
-    letters = linked = 0
-    for child in context.node.children[first:last]:
-        if isinstance(child, Node):
-            if child.letters:
-                letters += child.letters
-                linked += child.link_letters
-                pieces.extend(child.pieces())
-        else:
-            pieces.append(child)
-    text = "".join(pieces)
-    if context.tags & TAG_BITS["a"] or context.node.tag == "a":
-        linked = -1
+    children = context.node.children[first:last]
+    text = _text(children)
     words = text.split()
     if not words:
         return
-    letters = sum(map(len, words))
-    blocks.append(Block(context, first, last, text, letters, letters if linked < 0 else linked, words=words))
+    letters = len("".join(words))
+    if context.tags & _LINK or context.node.tag == "a":
+        linked = letters
+    else:
+        linked = sum(child.link_letters for child in children if type(child) is Node)
+    blocks.append(Block(context, first, last, text, letters, linked, words=words))
+
+
+def _text(children: list[Node | str]) -> str:
+    if len(children) == 1 and type(children[0]) is str:
+        return children[0]
+    pieces: list[str] = []
+    stack = children[::-1]
+    while stack:
+        item = stack.pop()
+        if type(item) is str:
+            pieces.append(item)
+            continue
+        assert type(item) is Node
+        if item.tag in _APART:
+            # Nothing but their elements parts the words of some lists and lines.
+            pieces.append(" ")
+            stack.append(" ")
+        if item.letters:
+            stack += item.children[::-1]
+        elif item.children:
+            pieces.append(" ")
+    return "".join(pieces)
