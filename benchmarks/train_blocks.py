@@ -80,7 +80,7 @@ class Page:
     headings: NDArray[np.bool_]
     titles: NDArray[np.bool_]
     names: Names
-    words: list[tuple[str, ...]]
+    words: list[list[str]]
     shares: NDArray[np.float64]
     weights: NDArray[np.float64]
     """0 for a block of which nothing is known."""
@@ -155,7 +155,7 @@ def _page(
         headings=heading_blocks(blocks),
         titles=titles,
         names=names,
-        words=[tuple(filter(None, map(bare_word, block.words[:LOOKED_AT]))) for block in blocks],
+        words=[block.words[:LOOKED_AT] for block in blocks],
         shares=shares,
         weights=weights,
     )
@@ -229,7 +229,7 @@ def _count(page: Page, names: _Shares, words: _Shares) -> None:
         for name in around[page.names.of_blocks[place]]:
             named[name][0] += weight * share
             named[name][1] += weight
-        for word in set(page.words[place]) if len(page.blocks[place]) <= SHORT else ():
+        for word in set(map(bare_word, page.words[place])) - {""} if len(page.blocks[place]) <= SHORT else ():
             said[word][0] += share
             said[word][1] += 1
     for totals, seen in ((names, named), (words, said)):

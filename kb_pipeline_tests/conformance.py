@@ -181,8 +181,9 @@ def url_trap(addresses: list[str]) -> bool:
     return any(scope.why_not(address) or watch.why_not(address) for address in addresses)
 
 
-def extract_markdown(html: str, url: str) -> str:
-    return extract_html(html, url).markdown
+def extract_markdown(html: str | bytes, url: str) -> str:
+    """Of bytes as they came without a declared type; of text that was decoded already."""
+    return extract_html(bodies.decode_html(html, "") if isinstance(html, bytes) else html, url).markdown
 
 
 def page_state(http_status: int, headers: dict[str, str], html: str, url: str) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kb_pipeline.core.page_blocks import Block, Context
 
 _HEADINGS: Final = sum(TAG_BITS[f"h{level}"] for level in range(1, 7))
-_MONEY: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:€|EUR|USD|kr\b|zł)")
-_DIGIT: Final = re.compile(r"\d")
+_ENDS: Final = ".!?。:…"
+_MONEY: Final = "$€£¥₹"
 _URL_WORDS: Final = re.compile(r"[a-z]+")
 URL_KINDS: Final = (
     names("blog blogs news article articles story stories post posts"),
@@ -36,9 +36,15 @@ URL_KINDS: Final = (
     names("category categories collection collections c tag tags search catalog list listing jobs events"),
 )
 _LONG: Final = 100
+_WORDS, _LETTERS, _LINKED, _ALIKE, _CHOSEN = 0, 1, 2, 6, 8
+"""Where the rows have these,"""
+_SIZES: Final = (9, 11, 13, 15)
+"""and the letters of the four elements around a block, each before the letters of its links."""
 _COLUMN: Final = {tag: place for place, tag in enumerate(TAG_BITS)}
 _TELLING: Final = ("p", "article", "main", "li", "table", "form", "a")
 """Tags whose share of a page's letters tells what kind of page it is."""
+_OWN_TAGS: Final = [_COLUMN[tag] for tag in ("div", "h2", "h3", "p", "pre", "ul", "table", "noscript", "dl")]
+"""Tags of a block's own element that make a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +54,6 @@ class PageKind:
     title: str
     url: str
     og_type: str
-
-
-def _said(block: Block, title: frozenset[str]) -> tuple[float, ...]:
-    """What a block's text is like."""
-    words, text, letters = block.words, block.text, block.letters
-    head = words[:20]
-    sample = text[:600]
-    digits = _DIGIT.search(sample)
-    titled = len(title.intersection(" ".join(head).lower().split())) if title else 0
-    return (
-        len(words),
-        letters,
-        block.link_letters,
-        text.count(",") + text.count(";") + text.count("\uff0c") + text.count("、"),
-        text.count(". ") + text.count("! ") + text.count("? ") + text.count("。"),
-        words[-1][-1] in ".!?。:…",
-        words[0][0].isupper(),
-        sum(map(str.istitle, head)) / len(head),
-        len(_DIGIT.findall(sample)) / min(letters, 600) if digits else 0,
-        digits is not None and _MONEY.search(sample) is not None,
-        "©" in sample,
-        titled / len(head),
-        titled / len(title) if title else 0,
-    )
 
 
 def _held(context: Context) -> tuple[float, ...]:
@@ -88,23 +70,22 @@ def _held(context: Context) -> tuple[float, ...]:
     )
 
 
-def _own(blocks: Sequence[Block], outline: Outline, title: frozenset[str]) -> NDArray[np.float32]:
-    said = _rows([_said(block, title) for block in blocks])
+def _own(blocks: Sequence[Block], outline: Outline) -> NDArray[np.float32]:
+    said = _rows(
+        [
+            (len(block.words), block.letters, block.link_letters, block.words[-1][-1] in _ENDS, block.text.count(","))
+            for block in blocks
+        ]
+    )
     held = _rows([_held(context) for context in outline.contexts])
     at = outline.of_blocks
     over = outline.above[at]
     grand = outline.above[over]
     great = outline.above[grand]
     alike = held[:, 1]
-    columns = [
-        held[at, 6],
-        held[over, 6],
-        alike[over],
-        alike[grand],
-        [block.last - block.first == len(block.context.node.children) for block in blocks],
-    ]
     sizes = [held[place, 4:6] for place in (at, over, grand, great)]
-    return np.concatenate([said, held[at, :4], *sizes, np.stack(columns, axis=1, dtype=np.float32)], axis=1)
+    last = np.stack([held[at, 6], held[over, 6], alike[over], alike[grand]], axis=1)
+    return np.concatenate([said, held[at, :4], *sizes, last], axis=1)
 
 
 def _rows(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
@@ -114,14 +95,19 @@ def _rows(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
 
 def static_features(blocks: Sequence[Block], outline: Outline, kind: PageKind) -> NDArray[np.float32]:
     """Rows without what the word tables say of a block."""
-    title = frozenset(word for word in kind.title.lower().split() if len(word) > 2)  # noqa: PLR2004
-    own = _own(blocks, outline, title)
+    own = _own(blocks, outline)
     tags = np.array([context.tags for context in outline.contexts], dtype=np.uint64)[outline.of_blocks]
     node_tags = np.array([TAG_BITS.get(block.context.node.tag, 0) for block in blocks], dtype=np.uint64)
     bits = _bits(tags)
-    return np.concatenate(
-        [own, bits, _bits(node_tags), _around(own, node_tags), _page(own, bits, kind), _repeated(blocks, own)], axis=1
-    )
+    columns = [
+        own,
+        bits,
+        _bits(node_tags)[:, _OWN_TAGS],
+        _around(own, node_tags),
+        _page(blocks, own, bits, kind),
+        _repeated(blocks, own),
+    ]
+    return np.concatenate(columns, axis=1)
 
 
 def _bits(tags: NDArray[np.uint64]) -> NDArray[np.float32]:
@@ -144,19 +130,19 @@ def _repeated(blocks: Sequence[Block], own: NDArray[np.float32]) -> NDArray[np.f
     """How often a block's shape and its text occur, and what blocks of its shape are like."""
     shape = _numbers([(block.context.shape, block.first == 0) for block in blocks])
     count = np.bincount(shape)
-    letters = np.bincount(shape, own[:, 1])
-    linked = np.bincount(shape, own[:, 2])
-    texts = _numbers([" ".join(block.words[:30]) for block in blocks])
+    letters = np.bincount(shape, own[:, _LETTERS])
+    linked = np.bincount(shape, own[:, _LINKED])
+    texts = _numbers([block.text.strip() for block in blocks])
     copies = np.bincount(texts)
-    _, first = np.unique(texts, return_index=True)
-    again = np.arange(len(blocks)) > first[texts]
+    # Numbers are given in order: one that is not new is no larger than those before.
+    again = texts <= np.concatenate([[-1], np.maximum.accumulate(texts)[:-1]])
     columns = [count[shape], (letters / count)[shape], (linked / np.maximum(letters, 1))[shape], copies[texts], again]
     return np.stack(columns, axis=1).astype(np.float32)
 
 
 def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[np.float32]:
     count = len(own)
-    words, letters, linked = own[:, 0], own[:, 1], own[:, 2]
+    words, letters, linked = own[:, _WORDS], own[:, _LETTERS], own[:, _LINKED]
     total = max(1.0, float(letters.sum()))
     before = np.concatenate([[0.0], np.cumsum(letters)[:-1]])
     density = linked / np.maximum(letters, 1)
@@ -166,9 +152,9 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
     last = last_heading(heading)
     level = np.log2(np.maximum(node_tags, np.uint64(1)).astype(np.float64))
     h1 = np.argmax(first_level) if first_level.any() else 0
-    chosen = own[:, 16] > 0
-    shares = np.stack([own[:, column] for column in (17, 19, 21, 23)], axis=1) / total
-    densities = np.stack([own[:, column + 1] / np.maximum(own[:, column], 1) for column in (17, 19, 21, 23)], axis=1)
+    chosen = own[:, _CHOSEN] > 0
+    shares = np.stack([own[:, column] for column in _SIZES], axis=1) / total
+    densities = np.stack([own[:, column + 1] / np.maximum(own[:, column], 1) for column in _SIZES], axis=1)
     columns = [
         density,
         letters / np.maximum(words, 1),
@@ -184,11 +170,8 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
         np.full(count, float(first_level.sum())),
         *shifted(np.log1p(letters)),
         *shifted(density),
-        *shifted(heading.astype(np.float64)),
         window(letters * (1 - density), 2),
-        window(letters * (1 - density), 6),
         window(linked, 4) / np.maximum(window(letters, 4), 1),
-        window(words, 3),
     ]
     inside = np.flatnonzero(chosen)
     start, end = (inside[0], inside[-1]) if len(inside) else (0, count - 1)
@@ -196,13 +179,17 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
     return np.concatenate([np.stack(columns, axis=1), shares, densities], axis=1).astype(np.float32)
 
 
-def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -> NDArray[np.float32]:
-    letters, linked = own[:, 1], own[:, 2]
+def _page(
+    blocks: Sequence[Block], own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind
+) -> NDArray[np.float32]:
+    letters, linked = own[:, _LETTERS], own[:, _LINKED]
     total = max(1.0, float(letters.sum()))
     ordered = np.sort(letters)
     within = {tag: float(letters[bits[:, _COLUMN[tag]] > 0].sum()) / total for tag in _TELLING}
     url = kind.url.lower().partition("://")[2]
     path = url.partition("/")[2]
+    text = "\n".join([block.text for block in blocks])
+    prices = sum(map(text.count, _MONEY))
     found = frozenset(_URL_WORDS.findall(path))
     facts = [
         len(own),
@@ -213,10 +200,10 @@ def _page(own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind) -
         float(ordered[-1]),
         float(ordered[len(ordered) * 9 // 10]),
         float((letters > _LONG).mean()),
-        float(own[:, 9].mean()),
-        float(own[:, 9].sum()),
+        prices / len(own),
+        prices,
         *(within[tag] for tag in _TELLING[1:]),
-        float(own[:, 14].max()),
+        float(own[:, _ALIKE].max()),
         path.strip("/").count("/") + bool(path.strip("/")),
         len(path),
         path.count("-"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from math import inf
+from math import inf, nan
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,8 +26,6 @@ LOOKED_AT: Final = 8
 _WORD_EDGES: Final = ".,:;!?()[]{}\"'`´“”„«»‹›…|/\\-–—•·→←↑>*#&+=_"  # noqa: RUF001 - punctuation as pages have it
 _MOST_REMEMBERED: Final = 50_000
 _LONGEST_REMEMBERED: Final = 40
-_WORD_COLUMNS: Final = 4
-_UNSAID: Final = (0.0,) * _WORD_COLUMNS
 
 Summary = tuple[float, float, float, int]
 """Lowest and highest score, their sum, and how many."""
@@ -79,8 +77,8 @@ class Outline:
         return Names([context.named for context in self.contexts], self.above, self.of_blocks)
 
 
-class WordScores(dict[str, float | None]):
-    """Scores of words as they stand in a text: 0 for one that the table lacks, None for mere punctuation.
+class WordScores(dict[str, float]):
+    """Scores of words as they stand in a text: 0 for one that the table lacks, NaN for mere punctuation.
 
     Remembers what it was asked: most words of a page are those of the pages before.
     """
@@ -89,9 +87,9 @@ class WordScores(dict[str, float | None]):
         super().__init__()
         self.table = table
 
-    def __missing__(self, written: str) -> float | None:
+    def __missing__(self, written: str) -> float:
         word = bare_word(written)
-        score = self.table.get(word, 0.0) if word else None
+        score = self.table.get(word, 0.0) if word else nan
         if len(written) <= _LONGEST_REMEMBERED:
             if len(self) >= _MOST_REMEMBERED:
                 self.clear()
@@ -113,8 +111,7 @@ def scored_features(
 ) -> NDArray[np.float32]:
     """Rows of what the tables say. `words` are the first LOOKED_AT of each block."""
     size = len(words)
-    rows = chain.from_iterable(_word_row(said, word_scores) for said in words)
-    said = np.fromiter(rows, dtype=np.float32, count=size * _WORD_COLUMNS).reshape(size, _WORD_COLUMNS)
+    said = _word_rows(words, word_scores)
     scored = np.concatenate([_name_rows(names, name_scores), said], axis=1)
     last = last_heading(heading)
     over = said[last] * (np.arange(size) > last)[:, None]
@@ -124,10 +121,19 @@ def scored_features(
     return np.concatenate([scored, over, around, whole], axis=1)
 
 
-def _word_row(words: Sequence[str], scores: WordScores) -> tuple[float, ...]:
-    said = [score for score in map(scores.__getitem__, words) if score is not None]
-    found = list(filter(None, said))
-    return (min(found), max(found), sum(found), sum(found) / len(said)) if found else _UNSAID
+def _word_rows(words: Sequence[Sequence[str]], scores: WordScores) -> NDArray[np.float32]:
+    """For each block: lowest, highest, sum and mean of its words, of which each block has some."""
+    counts = np.fromiter(map(len, words), dtype=np.intp, count=len(words))
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    found = np.array(list(map(scores.__getitem__, chain.from_iterable(words))), dtype=np.float64)
+    known = (found != 0) & ~np.isnan(found)
+    total = np.add.reduceat(np.where(known, found, 0), starts)
+    said = np.add.reduceat(~np.isnan(found), starts, dtype=np.intp)
+    low = np.minimum.reduceat(np.where(known, found, inf), starts)
+    high = np.maximum.reduceat(np.where(known, found, -inf), starts)
+    rows = np.stack([low, high, total, total / np.maximum(said, 1)], axis=1, dtype=np.float32)
+    rows[np.isinf(rows)] = 0
+    return rows
 
 
 def _name_rows(names: Names, scores: Mapping[str, float]) -> NDArray[np.float32]:
@@ -157,22 +163,25 @@ def _name_rows(names: Names, scores: Mapping[str, float]) -> NDArray[np.float32]
 
 def _summaries(names: Names, scores: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Of each element's names, and of these with all above."""
-    known: dict[tuple[str, ...], Summary] = {}
-    own: list[Summary] = []
-    whole: list[Summary] = []
+    known: dict[tuple[str, ...], int] = {}
+    own, whole = [_NOTHING_SAID], [_NOTHING_SAID]
+    own_places: list[int] = []
+    places: list[int] = []
     for named, up in zip(names.named, names.above.tolist(), strict=True):
-        summary = known.get(named)
-        if summary is None:
-            found = [scores[name] for name in named if name in scores]
-            summary = known[named] = (min(found), max(found), sum(found), len(found)) if found else _NOTHING_SAID
-        above = whole[up] if whole else _NOTHING_SAID
-        own.append(summary)
-        whole.append(_joined(summary, above) if summary[3] else above)
-    return _table(own), _table(whole)
-
-
-def _joined(one: Summary, other: Summary) -> Summary:
-    return min(one[0], other[0]), max(one[1], other[1]), one[2] + other[2], one[3] + other[3]
+        place = known.get(named)
+        if place is None:
+            found = list(filter(None, map(scores.get, named)))
+            place = known[named] = len(own) if found else 0
+            if found:
+                own.append((min(found), max(found), sum(found), len(found)))
+        above = places[up] if places else 0
+        own_places.append(place)
+        if place:
+            one, other = own[place], whole[above]
+            above = len(whole)
+            whole.append((min(one[0], other[0]), max(one[1], other[1]), one[2] + other[2], one[3] + other[3]))
+        places.append(above)
+    return _table(own)[own_places], _table(whole)[places]
 
 
 def _table(rows: Sequence[Summary]) -> NDArray[np.float64]:

@@ -48,7 +48,9 @@ HEADING_BITS: Final = bits(HEADING_TAGS)
 H1: Final = BIT_OF["h1"]
 _NO_ATTRIBUTES: Final[dict[str, str]] = {}
 _UNREAD: Final = frozenset({"script", "style"})
-_NOTED: Final = _UNREAD | {"head", "body"}
+TELLING_TAGS: Final = names("base h1 html link meta script time title")
+"""Elements that say something of the page as a whole; so does what has an `itemprop`."""
+_NOTED: Final = TELLING_TAGS | {"head", "body"}
 _HEAD_TAGS: Final = names("base basefont bgsound link meta noscript script style template title")
 """What may stand in a head (HTML, 13.2.6.4.4 "in head"); anything else begins the body."""
 _NAME_PARTS: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+")
@@ -132,19 +134,21 @@ class _Builder:
     An element is measured when it ends, which is cheaper than another walk over all of them.
     """
 
-    __slots__ = ("_body", "_events", "_head", "_here", "_open", "_text", "_unread", "measured", "nodes", "root")
+    __slots__ = ("_body", "_events", "_head", "_here", "_open", "_text", "data", "measured", "nodes", "root", "telling")
 
     def __init__(self) -> None:
         self.root = Node("#document")
         self.nodes = [self.root]
         """All elements, in document order."""
+        self.telling = [self.root]
+        """The document, and after it the elements that say something of the page as a whole."""
         self.measured = True
         """Whether each element ended once, where it began."""
         self._open: list[Node | None] = [self.root]
         self._here = self.root
         self._text: list[str] = []
+        self.data = self._text.append
         self._events = 0
-        self._unread = 0
         self._head: Node | None = None
         self._body: Node | None = None
 
@@ -173,6 +177,8 @@ class _Builder:
             self.nodes.append(node)
             if tag in _NOTED:
                 self._note(node)
+            elif "itemprop" in attributes:
+                self.telling.append(node)
         self._open.append(node)
         self._here = node
 
@@ -183,12 +189,14 @@ class _Builder:
         if node is None:
             self._text.append(" ")
             return
-        if self._text:
-            self._put_text()
         tag = node.tag
         if tag in _UNREAD:
-            self._unread -= not _is_read(node)
+            if not _is_read(node):
+                self._text.clear()
+            self._put_text()
             node.letters = 0
+        elif self._text:
+            self._put_text()
         self._here = above = node.parent or self.root
         letters = node.letters
         if tag == "a":
@@ -198,32 +206,30 @@ class _Builder:
             above.letters += letters
             above.link_letters += node.link_letters
 
-    def data(self, text: str) -> None:
-        self._events += 1
-        if self._events > MAX_EVENTS:
-            raise _TooManyEventsError
-        if not self._unread:
-            self._text.append(text)
-
     def close(self) -> Node:
         self._put_text()
         return self.root
 
-    def hand_over(self) -> list[Node]:
-        """The elements. lxml's parser and its target hold each other for ever, and would hold the tree with them."""
-        nodes = self.nodes
+    def hand_over(self) -> tuple[list[Node], list[Node]]:
+        """All elements, and those that are telling. lxml's parser and its target hold each other for ever, and would
+        hold the tree with them."""
+        found = self.nodes, self.telling
         self.root = self._here = Node("#document")
-        self.nodes, self._open, self._head, self._body = [], [self.root], None, None
-        return nodes
+        self.nodes, self.telling, self._open, self._head, self._body = [], [], [self.root], None, None
+        return found
 
     def _put_text(self) -> None:
         """Character references arrive one by one; what belongs together is put together."""
-        text = self._text[0] if len(self._text) == 1 else "".join(self._text)
-        self._text.clear()
+        pieces = self._text
+        text = pieces[0] if len(pieces) == 1 else "".join(pieces)
+        self._events += len(pieces)
+        pieces.clear()
+        if not text:
+            return
         if text.isspace():
             self._here.children.append(text)
             return
-        if self._here is self._head and text:
+        if self._here is self._head:
             self._leave_head()
         self._here.children.append(text)
         self._here.letters += len("".join(text.split()))
@@ -233,8 +239,8 @@ class _Builder:
             self._head = node
         elif node.tag == "body":
             self._body = node
-        elif not _is_read(node):
-            self._unread += 1
+        if node.tag in TELLING_TAGS or "itemprop" in node.attributes:
+            self.telling.append(node)
 
     def _leave_head(self) -> None:
         """Go on in the body. libxml2 knows no element of HTML 5, and keeps a `<main>` that follows an unclosed or
@@ -263,12 +269,13 @@ def parse_html(html: str) -> tuple[Node, bool]:
 
     Scripts and style sheets are left empty, but for JSON-LD and formulas.
     """
-    nodes, cut = _parse(html)
+    nodes, _, cut = _parse(html)
     return nodes[0], cut
 
 
-def _parse(html: str) -> tuple[list[Node], bool]:
-    """As `parse_html`; returns all elements in document order, the document first."""
+def _parse(html: str) -> tuple[list[Node], list[Node], bool]:
+    """As `parse_html`; returns all elements in document order, those that are telling, the document first, and whether
+    the page was cut."""
     builder = _Builder()
     target: Any = builder
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
@@ -282,15 +289,15 @@ def _parse(html: str) -> tuple[list[Node], bool]:
     except etree.LxmlError:
         # Nothing but an empty document makes a recovering parser give up; what was built so far stands.
         builder.close()
-    nodes = builder.hand_over()
+    nodes, telling = builder.hand_over()
     if not (whole and builder.measured):
         _measure(nodes)
-    return nodes, not whole
+    return nodes, telling, not whole
 
 
 def with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
-    """What `read` answers of a page's elements, measured and in document order, the document first, and of whether
-    the page was cut. The tree is gone afterwards.
+    """What `read` answers of a page's measured document, in a list with the elements after it that say something of the
+    page as a whole, in order; and of whether the page was cut. The tree is gone afterwards.
 
     A tree is thousands of objects that live until it is read. Looking for garbage among them, again and again, took
     as long as parsing, so the collector rests meanwhile; what a page may allocate has a limit.
@@ -305,9 +312,9 @@ def with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
 
 
 def _with_tree(html: str, read: Callable[[list[Node], bool], Answer]) -> Answer:
-    nodes, cut = _parse(html)
+    nodes, telling, cut = _parse(html)
     try:
-        return read(nodes, cut)
+        return read(telling, cut)
     finally:
         for node in nodes:
             # Without circles nothing is left for the collector to find.

@@ -26,6 +26,7 @@ MOST_BOX_LINKS: Final = 0.3
 """and with a larger share of links it is navigation."""
 _OUTWEIGHS: Final = 0.5
 _MOST_ARTICLES: Final = 500
+_UNNAMED: Final = ("", "")
 _NAMED_TAGS: Final = frozenset({"div", "section", "td"})
 _CONTENT_NAMES: Final = re.compile(
     r"(?:^|\s)(?:content|main|main-?content|page-?content|post-?content|entry-?content|article-?body|article-?content|markdown-?body"
@@ -62,18 +63,20 @@ class _Marked:
         self.articles: list[Node] = []
         self.named: list[Node] = []
         for node in nodes:
-            attributes = node.attributes
-            if node.tag == "main" or ("role" in attributes and node.get("role") == "main"):
+            tag, attributes = node.tag, node.attributes
+            if tag == "main" or ("role" in attributes and node.get("role") == "main"):
                 self.mains.append(node)
-            elif node.tag == "article" or ("itemprop" in attributes and node.get("itemprop") == "articleBody"):
+            elif tag == "article" or ("itemprop" in attributes and node.get("itemprop") == "articleBody"):
                 self.articles.append(node)
-            elif attributes and node.tag in _NAMED_TAGS and _names_content(node.names()):
-                self.named.append(node)
+            elif attributes and tag in _NAMED_TAGS:
+                named = attributes.get("class", ""), attributes.get("id", "")
+                if named != _UNNAMED and _names_content(*named):
+                    self.named.append(node)
 
 
 @lru_cache(maxsize=16_384)
-def _names_content(written: str) -> bool:
-    return _CONTENT_NAMES.search(written) is not None
+def _names_content(classes: str, identifier: str) -> bool:
+    return _CONTENT_NAMES.search(f"{classes} {identifier}".lower()) is not None
 
 
 def _largest(nodes: Sequence[Node]) -> Node | None:

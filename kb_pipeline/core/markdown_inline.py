@@ -39,7 +39,7 @@ def escape_line_start(line: str) -> str:
     """Escape what Markdown would take for the start of a block."""
     if _LINE_START.match(line):
         return f"\\{line}"
-    return _NUMBER_START.sub(r"\1\\\2", line)
+    return _NUMBER_START.sub(r"\1\\\2", line) if line[:1].isdigit() else line
 
 
 def code_span(text: str) -> str:
@@ -62,66 +62,71 @@ class InlineText:
     visible: int = 0
     generation: int = 0
     """Raised by each `take`: a mark of an earlier generation no longer points anywhere."""
-    _parts: list[str] = field(default_factory=list)
-    _space: bool = False
+    parts: list[str] = field(default_factory=list)
+    """What was collected,"""
+    space: bool = False
+    """and whether a blank follows it."""
     _begun: bool = False
 
     def text(self, raw: str, most: int) -> None:
         """Add text as the page has it; after `most` visible characters no more is taken."""
         if self.visible > most:
             return
+        if raw.isspace():
+            self.space = True
+            return
         raw = raw[: 2 * most]
         collapsed = " ".join(raw.split())
         if not (collapsed.isascii() and collapsed.isprintable()):
-            raw = clean(_WIDE_BREAK.sub("", raw))
+            raw = clean(_WIDE_BREAK.sub("", raw) if "\n" in raw or "\r" in raw else raw)
             collapsed = " ".join(raw.split())
         if not collapsed:
-            self._space = self._space or bool(raw)
+            self.space = self.space or bool(raw)
             return
         if raw[0].isspace():
-            self._space = True
+            self.space = True
         self._make_space()
-        self._parts.append(escape(collapsed))
+        self.parts.append(escape(collapsed))
         self._begun = True
         self.visible += len(collapsed)
-        self._space = raw[-1].isspace()
+        self.space = raw[-1].isspace()
 
     def code(self, text: str, *, exact: bool = False) -> None:
         """Add a code span, its white space collapsed unless it is to stay `exact`."""
         collapsed = clean(text).rstrip() if exact else " ".join(clean(text).split())
         if collapsed:
             self._make_space()
-            self._parts.append(code_span(collapsed))
+            self.parts.append(code_span(collapsed))
             self._begun = True
             self.visible += len(collapsed)
 
     def syntax(self, written: str) -> None:
         """Add something that is seen but not counted, such as an image."""
         self._make_space()
-        self._parts.append(written)
+        self.parts.append(written)
         self._begun = True
 
     def break_line(self, written: str) -> None:
         """Add a line or cell break, unless nothing stands before it."""
-        if self._begun and self._parts[-1] != written:
-            self._parts.append(written)
-        self._space = False
+        if self._begun and self.parts[-1] != written:
+            self.parts.append(written)
+        self.space = False
 
     def open(self) -> tuple[int, int]:
         """Remember this place, to put a mark-up's beginning here once its end is known."""
         self._make_space()
-        self._parts.append("")
-        return self.generation, len(self._parts) - 1
+        self.parts.append("")
+        return self.generation, len(self.parts) - 1
 
     def close(self, mark: tuple[int, int], before: str, after: str) -> None:
         """Put mark-up around all that came since `mark`, blanks left outside; nothing came, nothing is put."""
         generation, start = mark
-        if generation != self.generation or not "".join(self._parts[start + 1 :]).strip():
+        if generation != self.generation or not "".join(self.parts[start + 1 :]).strip():
             return
-        first = next(place for place in range(start + 1, len(self._parts)) if self._parts[place].strip())
-        blank = any(self._parts[start + 1 : first])
-        self._parts[start:first] = [*[""] * (first - start - 1), f" {before}" if blank else before]
-        self._parts.append(after)
+        first = next(place for place in range(start + 1, len(self.parts)) if self.parts[place].strip())
+        blank = any(self.parts[start + 1 : first])
+        self.parts[start:first] = [*[""] * (first - start - 1), f" {before}" if blank else before]
+        self.parts.append(after)
 
     def has_text(self) -> bool:
         """Whether anything was collected."""
@@ -129,32 +134,32 @@ class InlineText:
 
     def is_only(self, texts: AbstractSet[str]) -> bool:
         """Whether all that was collected is one of `texts`; if so, it is dropped."""
-        if not self._begun or "".join(self._parts).strip().lower() not in texts:
+        if not self._begun or "".join(self.parts).strip().lower() not in texts:
             return False
         self.take()
         return True
 
     def ends_with(self, written: str) -> bool:
         """Whether `written` is the last thing that was added."""
-        return bool(self._parts) and self._parts[-1] == written
+        return bool(self.parts) and self.parts[-1] == written
 
     def take(self) -> tuple[str, int]:
         """Return what was collected and its visible length, and begin anew."""
-        if not self._parts:
-            self._space = False
+        if not self.parts:
+            self.space = False
             return "", 0
-        joined = "".join(self._parts)
+        joined = "".join(self.parts)
         # A blank before a link without text was counted, and nobody sees it.
         visible = self.visible - (len(joined) - len(joined.rstrip(" ")))
         written = joined.strip()
-        self._parts = []
+        self.parts = []
         self.visible = 0
-        self._space = self._begun = False
+        self.space = self._begun = False
         self.generation += 1
         return written, visible
 
     def _make_space(self) -> None:
-        if self._space and self._begun and not self._parts[-1].endswith((" ", "\n")):
-            self._parts.append(" ")
+        if self.space and self._begun and not self.parts[-1].endswith((" ", "\n")):
+            self.parts.append(" ")
             self.visible += 1
-        self._space = False
+        self.space = False

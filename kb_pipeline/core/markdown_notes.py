@@ -73,8 +73,8 @@ def class_kind(written: str) -> ClassKind:
     """Read a class attribute. Of several kinds the first one counts, in the order of the enumeration."""
     if len(written) > _LONGEST_CLASS:
         return ClassKind.PLAIN
-    kinds = set(map(_word_kind, written.lower().split()))
-    return next((kind for kind in _PRECEDENCE if kind in kinds), ClassKind.PLAIN)
+    kinds = [kind for kind in map(_word_kind, written.lower().split()) if kind is not ClassKind.PLAIN]
+    return min(kinds, key=_PRECEDENCE.index, default=ClassKind.PLAIN)
 
 
 @lru_cache(maxsize=20_000)

@@ -6,7 +6,7 @@ How blocks are written is core.markdown's.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from kb_pipeline.core.html_tree import Node, bits, is_formula_script, names
 from kb_pipeline.core.markdown_anchors import LONGEST_MARK, SectionAnchors, is_mark
@@ -41,6 +41,9 @@ _CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
 _BLOCK_BITS: Final = bits(BLOCKS)
 _LINES_OF_CODE: Final = bits(names("div li ol table ul"))
 _FILE_NAME: Final = re.compile(r"[\w-]*\.(?:jpe?g|png|gif|webp|svg|avif)|image|img|logo|icon|\d+", re.IGNORECASE)
+_PLAIN_BASE: Final = re.compile(r"(https?://(?:[a-z][a-z0-9]*[.-])+[a-z]{2,})(?:[/?#]|$)")
+_PLAIN_PATH: Final = re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+)?")
+"""A path that resolving does not change, on a host of which it changes nothing either: most links of most pages."""
 _SMILEY: Final = re.compile(r"emoji|smil(?:ey|ies)|emoticon")
 _TAB_LABEL: Final = re.compile(r"(?:^|[\s_-])tab(?:bed)?[_-]?label")
 
@@ -52,6 +55,8 @@ class PhraseWalk:
     def __init__(self, base_url: str, limit: int) -> None:
         self.blocks = Blocks(limit)
         self._base_url = base_url
+        plain = _PLAIN_BASE.match(base_url)
+        self._origin = plain[1] if plain else ""
         self._limit = limit
         self._inline = InlineText()
         self._break: str | None = None
@@ -77,23 +82,29 @@ class PhraseWalk:
         stack: list[Node | str | Callable[[], None]] = list(reversed(nodes))
         while stack and not self.blocks.full:
             item = stack.pop()
-            if isinstance(item, str):
+            # Asked a thousand times a page; `isinstance` takes longer.
+            if type(item) is str:
                 if "\\" in item:
                     self._text_with_formulas(item)
                 else:
                     self._inline.text(item, self._limit)
-            elif isinstance(item, Node):
+            elif type(item) is Node:
                 leave = self._enter(item)
                 if leave is not DONE:
-                    stack.append(leave)
-                    stack.extend(reversed(item.children))
+                    if leave is not nothing:
+                        stack.append(leave)
+                    stack += item.children[::-1]
             else:
-                item()
+                cast("Callable[[], None]", item)()
 
     def flush(self, kind: str = "paragraph") -> None:
         """End the paragraph that is being collected; in a cell or heading, break."""
         if self._break is not None:
             self._inline.break_line(self._break)
+            return
+        if not self._inline.parts and not self._card_link:
+            # Most borders of blocks follow another.
+            self._inline.space = False
             return
         if self._card_link and self._inline.visible:
             mark = self._card_mark
@@ -109,13 +120,14 @@ class PhraseWalk:
 
     def _enter(self, node: Node) -> Callable[[], None]:
         tag = node.tag
-        if tag in _UNSEEN:
-            return DONE
-        self._anchors.note(node, self.blocks.count)
+        if node.attributes:
+            self._anchors.note(node, self.blocks.count)
         if tag in BLOCKS:
             return self._enter_block(node)
         enter = self._phrases.get(tag)
-        return enter(node) if enter is not None else nothing
+        if enter is not None:
+            return enter(node)
+        return DONE if tag in _UNSEEN else nothing
 
     def _enter_block(self, _node: Node) -> Callable[[], None]:
         self.flush()
@@ -272,6 +284,8 @@ class PhraseWalk:
     def _absolute(self, reference: str) -> str:
         if not reference or len(reference) > MAX_LINK_LENGTH or reference.startswith(("javascript:", "data:")):
             return ""
+        if self._origin and _PLAIN_PATH.fullmatch(reference):
+            return f"{self._origin}{reference}"
         url = resolve(self._base_url, reference) or ""
         return url if url.startswith(("http://", "https://", "mailto:", "tel:")) and len(url) <= MAX_LINK_LENGTH else ""
 

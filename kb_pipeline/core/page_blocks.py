@@ -191,16 +191,23 @@ def _add(blocks: list[Block], context: Context, first: int, last: int) -> None:
     if not words:
         return
     letters = len("".join(words))
+    linked = 0
     if context.tags & _LINK or context.node.tag == "a":
         linked = letters
     else:
-        linked = sum(child.link_letters for child in children if type(child) is Node)
+        for child in children:
+            if type(child) is Node:
+                linked += child.link_letters
     blocks.append(Block(context, first, last, text, letters, linked, words=words))
 
 
 def _text(children: list[Node | str]) -> str:
-    if len(children) == 1 and type(children[0]) is str:
-        return children[0]
+    while len(children) == 1:
+        only = children[0]
+        if type(only) is str:
+            return only
+        assert type(only) is Node
+        children = only.children
     pieces: list[str] = []
     stack = children[::-1]
     while stack:

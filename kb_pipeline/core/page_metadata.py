@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import TYPE_CHECKING, Any, Final
 
+from kb_pipeline.core.html_tree import TELLING_TAGS
 from kb_pipeline.core.product_facts import MARKED, product_facts
 from kb_pipeline.core.urls import resolve
 
@@ -63,12 +64,11 @@ class PageMetadata:
 
 
 def read_metadata(nodes: Iterable[Node], url: str, bot_token: str = "") -> PageMetadata:
-    """Read a parsed page's metadata from its elements in document order. `bot_token` is the product token whose robots
-    meta counts beside `robots`."""
+    """Read a parsed page's metadata from its telling elements (`html_tree.with_tree`). `bot_token` is the product token
+    whose robots meta counts beside `robots`."""
     seen = _Seen(url)
     for node in nodes:
-        if node.tag in _SEEN_TAGS or "itemprop" in node.attributes:
-            seen.see(node)
+        seen.see(node)
     objects = list(seen.structured_objects())
     robots = _robots(seen.meta_all, bot_token)
     return PageMetadata(
@@ -103,7 +103,7 @@ class _Seen:
         self._structured: list[str] = []
 
     def see(self, node: Node) -> None:
-        handler = getattr(self, f"_see_{node.tag}", None) if node.tag in _SEEN_TAGS else None
+        handler = getattr(self, f"_see_{node.tag}", None) if node.tag in TELLING_TAGS else None
         if handler is not None:
             handler(node)
         if "itemprop" in node.attributes and (name := node.get("itemprop").lower()) in MARKED:
@@ -151,9 +151,6 @@ class _Seen:
     def _see_script(self, node: Node) -> None:
         if node.children and "ld+json" in node.get("type").lower():
             self._structured.append("".join(node.pieces()))
-
-
-_SEEN_TAGS: Final = frozenset({"base", "h1", "html", "link", "meta", "script", "time", "title"})
 
 
 def _robots(meta: list[tuple[str, str]], bot_token: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from kb_pipeline.core import missing_signs as missing
 from kb_pipeline.core import page_signs as signs
 from kb_pipeline.core import wall_signs as walls
-from kb_pipeline.core.html_tree import measure, parse_html
+from kb_pipeline.core.html_tree import parse_html
 from kb_pipeline.core.page_facts import BARE, PageFacts
 from kb_pipeline.model import PageState
 
@@ -42,7 +42,6 @@ def classify(status: int, headers: Mapping[str, str], html: str, url: str, docum
         return by_status
     if document is None:
         document, _ = parse_html(html)
-        measure(document)
     page = PageFacts.of(document, html, url)
     if by_status is not PageState.OK:
         return _of_refusal(by_status, status, headers, page)

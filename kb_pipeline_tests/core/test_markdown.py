@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kb_pipeline.core.extract import extract_html
+from kb_pipeline.core.urls import resolve
 
 URL = "https://docs.example/guide/page.html"
 READER = MarkdownIt("commonmark").enable("table").enable("strikethrough")
@@ -135,6 +136,16 @@ def test_an_accordion_that_calls_itself_a_tab_list_loses_nothing():
         "<div role=tabpanel class=collapse>An answer in some length, which is what the reader came for.</div></div>"
     )
     assert "An answer in some length" in markdown(html)
+
+
+@given(
+    st.sampled_from(["https://docs.example", "http://a-b.docs.example", "https://127.0.0.1", "https://0x7f.0.0.1"]),
+    st.text("ab/.%~_-: A\u00e9?#1", max_size=12).map("/{}".format),
+)
+def test_links_are_those_of_the_url_standard(origin, reference):
+    written = extract_html(f'<main><p>x <a href="{reference}">y</a></p></main>', f"{origin}/guide/").markdown
+    url = resolve(f"{origin}/guide/", reference.strip())
+    assert written == (f"x [y]({url})\n" if url else "x y\n")
 
 
 def test_links_and_images_are_absolute_and_what_leads_nowhere_is_text():
