@@ -55,11 +55,12 @@ bench: $(BENCH_STAMP)
 
 # rs-trafilatura's wheel needs Python 3.12; without one its column is missing.
 RS_VENV := build/rs-trafilatura
+HAS_RS := $(RS_VENV)/bin/python -c 'import trafipy' 2>/dev/null
 DATA ?= ../shared/extraction
 bench-extraction: $(BENCH_STAMP)
-	@for name in python3.12 python3.13; do test -x $(RS_VENV)/bin/python && break; \
+	@for name in python3.12 python3.13; do $(HAS_RS) && break; \
 		"$$name" -c '' 2>/dev/null && "$$name" -m venv $(RS_VENV) && $(RS_VENV)/bin/pip install --quiet trafipy==0.1.0; done; true
-	$(BIN)/python -m benchmarks.extraction $(DATA) $$(test -x $(RS_VENV)/bin/python && echo --rs $(RS_VENV)/bin/python)
+	$(BIN)/python -m benchmarks.extraction $(DATA) $$($(HAS_RS) && echo --rs $(RS_VENV)/bin/python)
 
 docs: $(DEV_STAMP)
 	$(BIN)/python -m kb_pipeline.cli.settings_page docs/settings.md

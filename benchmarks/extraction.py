@@ -41,6 +41,8 @@ def main() -> None:
     arguments = _arguments()
     score = load_score(arguments.data)
     readers = _readers()
+    for peer in _missing(readers, arguments.rs):
+        print(f"{peer} is not installed: its column is missing")
     for name in arguments.sets.split(","):
         folder = arguments.data / name
         if not (folder / "truth.jsonl").exists():
@@ -86,6 +88,11 @@ def _readers() -> dict[str, Reader]:
     return readers
 
 
+def _missing(readers: Iterable[str], rs: str | None) -> list[str]:
+    present = {*readers, *([RUST] if rs else ())}
+    return [peer for peer in (PEER, RUST) if peer not in present]
+
+
 def _run(
     score: ModuleType, folder: Path, records: Iterable[dict[str, Any]], readers: dict[str, Reader]
 ) -> dict[str, list[dict[str, Any]]]:
@@ -101,7 +108,13 @@ def _run(
 def _in_another_process(data: Path, folder: Path, python: str, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as there:
         saved = Path(there) / "outputs.jsonl"
-        command = [python, str((data / "score.py").resolve()), str(folder.resolve()), "rs_trafilatura:extract"]
+        # Absolute, for it starts in another folder; not resolved, for a virtual environment is known by its place.
+        command = [
+            str(Path(python).absolute()),
+            str((data / "score.py").resolve()),
+            str(folder.resolve()),
+            "rs_trafilatura:extract",
+        ]
         limit = ["--limit", str(len(records))]
         here = Path(__file__).parent
         subprocess.run([*command, *limit, "--save", str(saved)], cwd=here, check=True, stdout=subprocess.DEVNULL)
