@@ -36,6 +36,8 @@ URL_KINDS: Final = (
     names("category categories collection collections c tag tags search catalog list listing jobs events"),
 )
 _LONG: Final = 100
+_HEAD: Final = 20
+"""Words of a block that are looked for in the title."""
 _WORDS, _LETTERS, _LINKED, _ALIKE, _CHOSEN = 0, 1, 2, 6, 8
 """Where the rows have these,"""
 _SIZES: Final = (9, 11, 13, 15)
@@ -70,7 +72,13 @@ def _held(context: Context) -> tuple[float, ...]:
     )
 
 
-def _own(blocks: Sequence[Block], outline: Outline) -> NDArray[np.float32]:
+def _variants(title: str) -> frozenset[str]:
+    """A title's longer words, as a text may have them."""
+    words = {word for word in title.split() if len(word) > 2}  # noqa: PLR2004
+    return frozenset(form for word in words for form in (word, word.lower(), word.capitalize(), word.upper()))
+
+
+def _own(blocks: Sequence[Block], outline: Outline, title: frozenset[str]) -> NDArray[np.float32]:
     said = _rows(
         [
             (len(block.words), block.letters, block.link_letters, block.words[-1][-1] in _ENDS, block.text.count(","))
@@ -84,7 +92,16 @@ def _own(blocks: Sequence[Block], outline: Outline) -> NDArray[np.float32]:
     great = outline.above[grand]
     alike = held[:, 1]
     sizes = [held[place, 4:6] for place in (at, over, grand, great)]
-    last = np.stack([held[at, 6], held[over, 6], alike[over], alike[grand]], axis=1)
+    titled = np.array([len(title.intersection(block.words[:_HEAD])) for block in blocks], dtype=np.float32)
+    columns = [
+        held[at, 6],
+        held[over, 6],
+        alike[over],
+        alike[grand],
+        titled / np.minimum(said[:, 0], _HEAD),
+        titled / max(1, len(title)),
+    ]
+    last = np.stack(columns, axis=1)
     return np.concatenate([said, held[at, :4], *sizes, last], axis=1)
 
 
@@ -95,7 +112,7 @@ def _rows(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
 
 def static_features(blocks: Sequence[Block], outline: Outline, kind: PageKind) -> NDArray[np.float32]:
     """Rows without what the word tables say of a block."""
-    own = _own(blocks, outline)
+    own = _own(blocks, outline, _variants(kind.title))
     tags = np.array([context.tags for context in outline.contexts], dtype=np.uint64)[outline.of_blocks]
     node_tags = np.array([TAG_BITS.get(block.context.node.tag, 0) for block in blocks], dtype=np.uint64)
     bits = _bits(tags)
