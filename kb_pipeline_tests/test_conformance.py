@@ -70,3 +70,9 @@ def test_a_runner_that_breaks_is_no_pass(folder):
 def test_each_kind_has_its_adapter():
     assert all(callable(getattr(conformance, adapter)) for _, _, adapter in KINDS)
     assert set(known_of(KNOWN)) <= {f"{area} {kind or 'exact'}" for area, kind, _ in KINDS}
+
+
+def test_markdown_is_that_of_the_text_for_bytes_as_well():
+    page = '<html><head><meta charset="windows-1250"></head><body><main><h1>Žluť</h1><p>Kůň.</p></main></body></html>'
+    written = conformance.extract_markdown(page.encode("windows-1250"), "https://example.com/")
+    assert written == conformance.extract_markdown(page, "https://example.com/") == "# Žluť\n\nKůň.\n"

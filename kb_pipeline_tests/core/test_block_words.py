@@ -40,7 +40,7 @@ def summed(levels):
 
 @given(PAGES)
 def test_each_block_has_the_scores_of_the_names_around_it_and_of_its_words(html):
-    document, _ = parse_html(f"<body>{html}")
+    document, _ = parse_html(f"<body class=post>{html}")
     blocks = read_blocks(document.find("body"), main_of)
     words = [block.words for block in blocks]
     scored = scored_features(Outline.of(blocks).names(), words, heading_blocks(blocks), NAMES, WordScores(WORDS))
