@@ -168,11 +168,9 @@ class _Builder:
             self.measured = False
             node = self._body
         else:
-            if not attributes:
-                attributes = _NO_ATTRIBUTES
-            elif len(attributes) > MAX_ATTRIBUTES:
+            if len(attributes) > MAX_ATTRIBUTES:
                 attributes = dict(islice(attributes.items(), MAX_ATTRIBUTES))
-            node = Node(tag, attributes, self._here)
+            node = Node(tag, attributes or _NO_ATTRIBUTES, self._here)
             self._here.children.append(node)
             self.nodes.append(node)
             if tag in _NOTED:
