@@ -42,6 +42,8 @@ def test_every_word_of_a_page_is_in_one_block_and_in_order(html):
     [
         ("<div>before<p>one</p>between<p>two</p></div>", ["before", "one", "between", "two"]),
         ("<ul><li>one <li>two</ul>", ["one two"]),
+        ("<ul><li>one<li>two</ul>", ["one two"]),
+        ("<p>one<br>two <b>th</b>ree<i> </i>four</p>", ["one two three four"]),
         ("<ul><li><p>one</p><p>more</p><li><p>two</p></ul>", ["one", "more", "two"]),
         ("<table><tr><th>Size </th><td>4</td></tr></table>", ["Size 4"]),
         ("<table><tr><td><div>menu</div></td><td><div>text</div></td></tr></table>", ["menu", "text"]),
