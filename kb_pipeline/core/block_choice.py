@@ -9,18 +9,19 @@ import numpy as np
 from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.html_tree import BIT_OF
+from kb_pipeline.core.html_tree import BIT_OF, Node
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
+from kb_pipeline.core.reasons import NotWeighed, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.html_tree import Node
     from kb_pipeline.core.page_blocks import Block
     from kb_pipeline.core.page_metadata import PageMetadata
+    from kb_pipeline.core.trace import Trace
 
 MIN_LETTERS: Final = 500
 """With less than this a page has nothing to compare its blocks with."""
@@ -32,21 +33,32 @@ _LENIENCE: Final = 0.9
 _CODE: Final = BIT_OF["pre"]
 
 
-def keep_content(document: Node, metadata: PageMetadata, url: str) -> Node | None:
+def keep_content(document: Node, metadata: PageMetadata, url: str, trace: Trace | None = None) -> Node | None:
     """Drop from a measured tree what is no content. Returns its body; None, with all that a reader sees still there,
     when too little would be left, or when the page is a manual's."""
-    if _is_manual(document):
-        return None
-    blocks, kind = read_page(document, metadata, url)
+    content = NotWeighed.MANUAL if _is_manual(document) else _keep_likely(document, metadata, url, trace)
+    if isinstance(content, Node):
+        return content
+    if trace is not None:
+        trace.leave_to_names(content)
+    return None
+
+
+def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace | None) -> Node | NotWeighed:
+    blocks, kind = read_page(document, metadata, url, trace)
     letters = np.array([block.letters for block in blocks])
-    if letters.sum() < MIN_LETTERS or len(blocks) > MAX_BLOCKS:
-        return None
+    if letters.sum() < MIN_LETTERS:
+        return NotWeighed.FEW_LETTERS
+    if len(blocks) > MAX_BLOCKS:
+        return NotWeighed.MANY_BLOCKS
     shares = block_model().shares(blocks, kind)
     titles = np.array([block.context.node.tag == "h1" for block in blocks])
     words = np.array([len(block.words) for block in blocks])
-    kept = chosen_blocks(shares, words, titles, heading_blocks(blocks))
+    kept = chosen_blocks(shares, words, titles, heading_blocks(blocks), trace)
     if letters[kept].sum() < ENOUGH_LETTERS:
-        return None
+        return NotWeighed.LITTLE_LEFT
+    if trace is not None:
+        trace.weigh(blocks, shares, kept, threshold(shares, words))
     _prune(blocks, kept)
     return blocks[0].context.top()
 
@@ -60,27 +72,40 @@ def _is_manual(document: Node) -> bool:
     return main is not None and bool(main.holds & _CODE)
 
 
-def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
+def read_page(
+    document: Node, metadata: PageMetadata, url: str, trace: Trace | None = None
+) -> tuple[list[Block], PageKind]:
     """Strip a measured tree of what is certainly no content, and cut the rest into blocks."""
-    strip_unseen(document)
+    strip_unseen(document, trace)
     body = document.find("body") or document
     return read_blocks(body, main_of), PageKind(metadata.title, url, metadata.kind)
 
 
 def chosen_blocks(
-    shares: NDArray[np.float64], words: NDArray[np.integer], titles: NDArray[np.bool_], headings: NDArray[np.bool_]
+    shares: NDArray[np.float64],
+    words: NDArray[np.integer],
+    titles: NDArray[np.bool_],
+    headings: NDArray[np.bool_],
+    trace: Trace | None = None,
 ) -> NDArray[np.bool_]:
     """Which blocks are kept: the likely ones, the headings of what is kept, and the first h1."""
     kept = np.asarray(shares >= threshold(shares, words))
     if titles.any():
-        kept[np.argmax(titles)] = True
+        _raise(int(np.argmax(titles)), kept, Reason.FIRST_H1, trace)
     heads_kept = False
     for place in range(len(kept) - 1, -1, -1):
         if not headings[place]:
             heads_kept = bool(kept[place])
         elif heads_kept:
-            kept[place] = True
+            _raise(place, kept, Reason.HEADING, trace)
     return kept
+
+
+def _raise(place: int, kept: NDArray[np.bool_], reason: Reason, trace: Trace | None) -> None:
+    """Keep a block whatever its share."""
+    if trace is not None and not kept[place]:
+        trace.raise_block(place, reason)
+    kept[place] = True
 
 
 def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:

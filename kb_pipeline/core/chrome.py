@@ -21,9 +21,12 @@ from kb_pipeline.core.html_tree import (
     measure,
     names,
 )
+from kb_pipeline.core.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kb_pipeline.core.trace import Trace
 
 _DROPPED_TAGS: Final = names(
     "applet area audio base canvas datalist dialog embed frame frameset head iframe input link map meta meter nav"
@@ -100,31 +103,36 @@ _MARKED: Final = frozenset({"class", "id", "role"})
 _MINOR_SHARE: Final = 0.3
 
 
-def strip_unseen(document: Node) -> None:
+def strip_unseen(document: Node, trace: Trace | None = None) -> None:
     """Take out of a measured document, in place, what is certainly no content: what is not shown, asks for consent,
     or says itself that it is navigation. What is left is measured."""
-    _strip(document, _is_certain)
+    _strip(document, _certainly, trace)
 
 
-def strip_chrome(document: Node) -> None:
+def strip_chrome(document: Node, trace: Trace | None = None) -> None:
     """Take the chrome out of a measured document, in place, and measure what is left.
 
     What only a companion's class name speaks against stays when without it the page says next to nothing.
     """
-    _strip(document, _is_chrome)
+    _strip(document, _as_chrome, trace)
     measure(document)
-    undo = _strip(document, _is_companion)
+    undo = _strip(document, _as_companion, trace)
     if not undo:
         return
     dropped = sum(letters for _, _, letters in undo)
     if document.letters - dropped < min(ENOUGH_LETTERS, document.letters):
         for node, children, _ in undo:
             node.children = children
+        if trace is not None:
+            trace.take_back(Reason.COMPANION_NAME)
     measure(document)
 
 
-def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple[Node, list[Node | str], int]]:
-    """Drop what `is_chrome` says. Returns each changed element with its old children and the letters it lost."""
+def _strip(
+    document: Node, reason: Callable[[Node, int], Reason | None], trace: Trace | None
+) -> list[tuple[Node, list[Node | str], int]]:
+    """Drop that for which there is a reason. Returns each changed element with its old children and the letters it
+    lost."""
     page = document.letters
     changed = []
     stack = [document]
@@ -134,11 +142,13 @@ def _strip(document: Node, is_chrome: Callable[[Node, int], bool]) -> list[tuple
         for child in node.children:
             if type(child) is not Node or not (child.children or child.tag == "img"):
                 continue
-            if (child.attributes or child.tag in _SUSPECT_TAGS) and is_chrome(child, page):
+            if (child.attributes or child.tag in _SUSPECT_TAGS) and reason(child, page):
                 dropped.append(child)
             elif len(child.children) > 1 or (child.children and type(child.children[0]) is Node):
                 stack.append(child)
         if dropped:
+            if trace is not None:
+                trace.drop(dropped, lambda child: reason(child, page))
             lost = sum(child.letters for child in dropped)
             linked = lost if node.tag == "a" else sum(child.link_letters for child in dropped)
             changed.append((node, node.children, lost))
@@ -157,18 +167,24 @@ def _lose(node: Node | None, letters: int, linked: int) -> None:
         node = node.parent
 
 
-def _is_chrome(node: Node, page: int) -> bool:
+def _as_chrome(node: Node, page: int) -> Reason | None:
     tag = node.tag
     if tag in {"html", "body", "main"}:
-        return False
+        return None
     if tag in _DROPPED_TAGS or _is_hidden(node, page):
-        return _is_what_its_tag_says(node, page)
+        return _by_tag(node) if _is_what_its_tag_says(node, page) else None
     special = _SPECIAL_TAGS.get(tag)
     if special is not None and special(node, page):
-        return True
+        return Reason(tag)
     if not node.attributes or (_MARKED.isdisjoint(node.attributes) and "aria-label" not in node.attributes):
-        return False
-    return _has_dropped_role(node, page) or _is_named_chrome(node, page)
+        return None
+    return Reason.ROLE if _has_dropped_role(node, page) else _by_name(node, page)
+
+
+def _by_tag(node: Node) -> Reason:
+    if node.tag not in _DROPPED_TAGS:
+        return Reason.HIDDEN
+    return Reason.NAVIGATION if node.tag == "nav" else Reason.TAG
 
 
 def _is_what_its_tag_says(node: Node, page: int) -> bool:
@@ -182,21 +198,22 @@ def _is_navigation(node: Node, page: int) -> bool:
     return node.letters <= page / 2 or node.link_letters > node.letters * _ONLY_LINKS
 
 
-def _is_certain(node: Node, page: int) -> bool:
+def _certainly(node: Node, page: int) -> Reason | None:
     tag = node.tag
     attributes = node.attributes
     if tag in _DROPPED_TAGS or (attributes and not _HIDING.isdisjoint(attributes) and _is_hidden(node, page)):
-        return _is_what_its_tag_says(node, page) and _is_closed(node, page)
+        return _by_tag(node) if _is_what_its_tag_says(node, page) and _is_closed(node, page) else None
     special = _SPECIAL_TAGS.get(tag)
     if special is not None and (tag in _IDLE or node.letters <= _TINY):  # noqa: SIM102 - so that most stop here
         if special(node, page) and _is_closed(node, page):
-            return True
+            return Reason(tag)
     if not attributes or tag in _NEVER_CHROME:
-        return False
+        return None
     named = attributes.get("class", ""), attributes.get("id", "")
     if named != _UNNAMED and _is_named_for_consent(*named):
-        return _is_beside_content(node, page)
-    return ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
+        return Reason.CONSENT if _is_beside_content(node, page) else None
+    says = ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
+    return Reason.ROLE if says else None
 
 
 def _is_closed(node: Node, page: int) -> bool:
@@ -222,8 +239,8 @@ def _is_beside_content(node: Node, page: int) -> bool:
     return node.letters <= page * 0.6 and not node.holds & H1
 
 
-def _is_companion(node: Node, page: int) -> bool:
-    return _is_furniture(node, page, _COMPANIONS, _COMPANION_PAIRS)
+def _as_companion(node: Node, page: int) -> Reason | None:
+    return Reason.COMPANION_NAME if _is_furniture(node, page, _COMPANIONS, _COMPANION_PAIRS) else None
 
 
 def _is_hidden(node: Node, page: int) -> bool:
@@ -248,12 +265,16 @@ def _has_dropped_role(node: Node, page: int) -> bool:
     return role in _DROPPED_ROLES and node.letters <= page / 2
 
 
-def _is_named_chrome(node: Node, page: int) -> bool:
+def _by_name(node: Node, page: int) -> Reason | None:
     if _asks_consent(node):
-        return _is_beside_content(node, page)
+        return Reason.CONSENT if _is_beside_content(node, page) else None
     written = node.names()
     if _BREADCRUMBS.search(written) and node.tag not in HEADING_TAGS and not node.holds & H1:
-        return node.letters < 2 * _SMALL
+        return Reason.BREADCRUMBS if node.letters < 2 * _SMALL else None
+    return Reason.CHROME_NAME if _is_named_chrome(node, page, written) else None
+
+
+def _is_named_chrome(node: Node, page: int, written: str) -> bool:
     if not _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS):
         return False
     if node.get("role") == "note" or _is_tab_row(node, written):

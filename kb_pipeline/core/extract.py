@@ -20,6 +20,7 @@ from kb_pipeline.core.pdf import read_pdf
 from kb_pipeline.core.pdf_markdown import first_heading, write_pdf
 from kb_pipeline.core.plain import plain_text
 from kb_pipeline.core.product_facts import missing_facts
+from kb_pipeline.core.reasons import Addition, Way
 from kb_pipeline.errors import BodyUnreadable
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState, Text
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kb_pipeline.core.html_tree import Node
+    from kb_pipeline.core.trace import Trace
 
 EXTRACTOR_VERSION: Final = "4"
 """Raised with every change that gives another text, or other facts of it, for the same body."""
@@ -62,9 +64,13 @@ def examine(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     bot_token: str = "",
+    trace: Trace | None = None,
 ) -> Extraction:
-    """`extract` and `page_state.classify` over one parse of the page. Raises as `extract` does."""
+    """`extract` and `page_state.classify` over one parse of the page. Raises as `extract` does. A `trace` is told what
+    is decided on the way."""
     kind = kind_of(content_type, body, url)
+    if trace is not None:
+        trace.way = {BodyKind.PDF: Way.PDF, BodyKind.TEXT: Way.TEXT}.get(kind)
     if kind is BodyKind.PDF:
         return Extraction(_extract_pdf(body, url), PageState.OK)
     if kind is BodyKind.TEXT:
@@ -77,7 +83,7 @@ def examine(
 
     def read(nodes: list[Node], cut: bool) -> Extraction:
         state = classify(status, headers or {}, html, url, nodes[0])
-        return Extraction(_extract_tree(nodes, url, bot_token, cut=cut), state)
+        return Extraction(_extract_tree(nodes, url, bot_token, cut=cut, trace=trace), state)
 
     return with_tree(html, read)
 
@@ -87,25 +93,39 @@ def extract_html(html: str, url: str, *, bot_token: str = "") -> Text:
     return with_tree(html, lambda nodes, cut: _extract_tree(nodes, url, bot_token, cut=cut))
 
 
-def _extract_tree(nodes: list[Node], url: str, bot_token: str, *, cut: bool) -> Text:
+def _extract_tree(nodes: list[Node], url: str, bot_token: str, *, cut: bool, trace: Trace | None = None) -> Text:
     document = nodes[0]
     metadata = read_metadata(nodes, url, bot_token)
     letters = document.letters
-    content = keep_content(document, metadata, url)
+    if trace is not None:
+        trace.begin(document)
+    content = keep_content(document, metadata, url, trace)
     if content is not None:
         chosen = [content]
     else:
-        strip_chrome(document)
-        chosen = choose_main(document)
-    markdown = write_markdown(chosen, metadata.base_url)
-    if markdown.characters < MIN_TEXT_CHARACTERS < len(metadata.structured_text):
-        markdown = _with_structured_text(markdown, metadata.structured_text)
-    elif markdown.characters < MIN_TEXT_CHARACTERS <= len(metadata.description) and _is_excerpt(metadata.description):
-        markdown = _with_structured_text(markdown, metadata.description)
-    if facts := missing_facts(metadata.facts, markdown.text):
-        markdown = _with_facts(markdown, facts)
+        strip_chrome(document, trace)
+        chosen = choose_main(document, trace)
+    markdown, added = _with_what_is_not_shown(write_markdown(chosen, metadata.base_url), metadata)
+    if trace is not None:
+        trace.additions += added
     linked = sum(node.link_letters for node in chosen) / max(1, sum(node.letters for node in chosen))
     return _text(metadata, markdown, url, quality=_quality(markdown, linked, letters), cut=cut)
+
+
+def _with_what_is_not_shown(markdown: Markdown, metadata: PageMetadata) -> tuple[Markdown, list[Addition]]:
+    """The text with what the page states for machines, where it shows too little or lacks a product's facts; and what
+    that was."""
+    added = []
+    if markdown.characters < MIN_TEXT_CHARACTERS < len(metadata.structured_text):
+        markdown = _with_structured_text(markdown, metadata.structured_text)
+        added.append(Addition.STRUCTURED_TEXT)
+    elif markdown.characters < MIN_TEXT_CHARACTERS <= len(metadata.description) and _is_excerpt(metadata.description):
+        markdown = _with_structured_text(markdown, metadata.description)
+        added.append(Addition.DESCRIPTION)
+    if facts := missing_facts(metadata.facts, markdown.text):
+        shown, markdown = markdown, _with_facts(markdown, facts)
+        added += [Addition.PRODUCT_FACTS] if markdown is not shown else []
+    return markdown, added
 
 
 def _text(metadata: PageMetadata, markdown: Markdown, url: str, *, quality: float, cut: bool) -> Text:

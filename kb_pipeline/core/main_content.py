@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.chrome import ENOUGH_LETTERS
 from kb_pipeline.core.html_tree import H1
+from kb_pipeline.core.reasons import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kb_pipeline.core.html_tree import Node
+    from kb_pipeline.core.trace import Trace
 
 MAIN_SHARE: Final = 0.2
 """A guess with less of the page's text is not trusted: of what calls itself main,"""
@@ -34,25 +36,32 @@ _CONTENT_NAMES: Final = re.compile(
 )
 
 
-def choose_main(document: Node) -> list[Node]:
+def choose_main(document: Node, trace: Trace | None = None) -> list[Node]:
     """The nodes that hold the content of a measured, stripped document; the body when no guess holds enough."""
     body = next((node for node in document.iter() if node.tag == "body"), document)
-    guess = main_of(body, body.iter())
-    return [body] if guess is None else _with_title(guess, body)
+    guess, way = _guess(body, body.iter())
+    chosen = [body] if guess is None else _with_title(guess, body)
+    if trace is not None:
+        trace.choose(body, chosen, way)
+    return chosen
 
 
 def main_of(body: Node, nodes: Iterable[Node]) -> Node | None:
     """Of the nodes below a body the one that holds its content; None when no guess holds enough."""
+    return _guess(body, nodes)[0]
+
+
+def _guess(body: Node, nodes: Iterable[Node]) -> tuple[Node | None, Way]:
     marked = _Marked(nodes)
     guesses = (
-        (_largest(marked.mains), MAIN_SHARE),
-        (_articles(marked.articles), ARTICLE_SHARE),
-        (_largest(marked.named), NAMED_SHARE),
+        (_largest(marked.mains), MAIN_SHARE, Way.MAIN),
+        (_articles(marked.articles), ARTICLE_SHARE, Way.ARTICLE),
+        (_largest(marked.named), NAMED_SHARE, Way.NAMED),
     )
-    for guess, share in guesses:
+    for guess, share, way in guesses:
         if guess is not None and guess.letters >= ENOUGH_LETTERS and guess.letters >= body.letters * share:
-            return guess
-    return None
+            return guess, way
+    return None, Way.WHOLE
 
 
 class _Marked:
