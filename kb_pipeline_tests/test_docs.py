@@ -11,6 +11,7 @@ import pytest
 from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.cli.main import COMMANDS
 from kb_pipeline.cli.settings_page import settings_page
+from kb_pipeline.core.reasons import Addition, NotWeighed, Reason, Way
 from kb_pipeline.model import Outcome, PageStatus, SiteOptions
 from kb_pipeline.settings import PROJECT_ROOT, Settings
 from kb_pipeline.store.schemas import CHUNKS_TABLE, SNAPSHOTS_TABLE, TEXTS_TABLE, vectors_table
@@ -63,6 +64,12 @@ def test_every_outcome_and_state_is_documented():
     text = (DOCS / "outcomes.md").read_text(encoding="utf-8")
     assert all(f"**{outcome.value}**" in text for outcome in Outcome)
     assert all(f"{state.value}" in text for state in PageStatus)
+
+
+def test_every_word_that_the_extraction_gives_for_a_reason_is_documented():
+    text = (DOCS / "extraction.md").read_text(encoding="utf-8")
+    words = [word.value for kind in (Reason, Way, NotWeighed, Addition) for word in kind]
+    assert [word for word in words if f"`{word}`" not in text] == []
 
 
 def test_every_option_of_a_site_is_documented():

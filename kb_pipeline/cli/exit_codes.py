@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.errors import (
+    BodyUnreadable,
     ConfigError,
     FetchError,
     KbError,
@@ -45,7 +46,8 @@ class ExitCode(IntEnum):
     WAITS_FOR_APPROVAL = 6
     """The estimate has not been approved, or does not fit the allowance."""
     REFUSED = 7
-    """A refresh was held or failed, a check of `kb doctor` did not pass, or `kb scrape` got no text."""
+    """A refresh was held or failed, a check of `kb doctor` did not pass, or `kb scrape` or `kb extract` got no text
+    that would be indexed."""
     INTERRUPTED = 130
     """Ctrl-C."""
 
@@ -60,6 +62,7 @@ _BY_ERROR: Final[Mapping[type[KbError], ExitCode]] = {
     NotApproved: ExitCode.WAITS_FOR_APPROVAL,
     RefreshError: ExitCode.REFUSED,
     FetchError: ExitCode.REFUSED,
+    BodyUnreadable: ExitCode.REFUSED,
 }
 
 _CURES: Final[Mapping[type[KbError], str | None]] = {

@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "sites": "Register sites, approve and refresh them, roll back, remove.",
     "why": "Say why a page is, or is not, in the knowledge base.",
     "scrape": "Fetch one page and show its text, and what each tier made of it.",
+    "extract": "Print the text of a page or file, and why a part of it is missing.",
     "search": "Search the live version of a site.",
     "status": "Show every site, what runs, and what waits for somebody.",
     "doctor": "Check this installation, and say what is missing and what to do.",

@@ -47,14 +47,14 @@ def scrape(app: App, url: str, only_text: bool, timeout: float | None) -> int:
     elif only_text:
         click.echo(page.markdown, nl=bool(page.markdown) and not page.markdown.endswith("\n"))
         if not page.ok:
-            app.output.note(escape(_verdict(page)))
+            app.output.note(escape(verdict(page)))
     else:
         _show(app.output, page)
     return ExitCode.OK if page.ok else ExitCode.REFUSED
 
 
 def _show(output: Output, page: ScrapedContent) -> None:
-    output.say(f"[bold]{escape(_verdict(page))}[/bold]")
+    output.say(f"[bold]{escape(verdict(page))}[/bold]")
     output.fields(
         [
             ("address", page.url),
@@ -77,7 +77,8 @@ def _show(output: Output, page: ScrapedContent) -> None:
         output.say(f"[dim]… and {len(lines) - EXCERPT_LINES:,} more lines: --text prints all[/dim]")
 
 
-def _verdict(page: ScrapedContent) -> str:
+def verdict(page: ScrapedContent) -> str:
+    """Whether the page was read, by which tier, or why not, in a sentence."""
     if page.ok:
         return f"Read by {page.tier.replace('_', ' ')}."
     later = " Another time it may work." if page.transient else ""

@@ -113,6 +113,11 @@ class _Part:
 def _parts(trace: Trace) -> Iterator[_Part]:
     part: _Part | None = None
     for piece, at in _pieces(trace):
+        if piece.isspace():
+            # Where the source parts what stands around it; it has no fate of its own.
+            if part is not None:
+                part.pieces.append(" ")
+            continue
         key = (id(at.gone.node), 0, 0) if at.gone else (0, -1 if at.block is None else at.block, id(at.chosen))
         if part is None or part.key != key:
             if part is not None:
@@ -124,7 +129,7 @@ def _parts(trace: Trace) -> Iterator[_Part]:
 
 
 def _pieces(trace: Trace) -> Iterator[tuple[str, _At]]:
-    """The page's pieces of text as it came, but for blank ones and those that are no text, with where they stand."""
+    """The page's pieces of text as it came, but for those that are no text, with where they stand."""
     if trace.document is None:
         return
     chosen = set(map(id, trace.chosen))
@@ -134,8 +139,9 @@ def _pieces(trace: Trace) -> Iterator[tuple[str, _At]]:
         item, above, block = stack.pop()
         if isinstance(item, str):
             assert above is not None
-            if not item.isspace():
-                yield item, above if block == above.block else _in_block(above, block)
+            yield item, above if block == above.block else _in_block(above, block)
+        elif item.tag == "br" and above is not None:
+            above.apart = id(item)
         elif item.tag not in _UNREAD:
             at = _entered(item, above, trace, chosen)
             stack += reversed(list(_children(at, trace)))

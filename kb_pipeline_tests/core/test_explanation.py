@@ -141,6 +141,13 @@ def test_a_part_within_a_block_has_a_fate_of_its_own():
     ]
 
 
+def test_words_on_two_lines_are_not_one():
+    explanation, _ = explained(f"<h1>The ferry</h1>{PARAGRAPHS}<p>In a <b>red</b>dish<br>cup of tea</p>")
+    assert block_with("cup of", explanation).text == "In a reddish cup of tea"
+    explanation, _ = explained(f"<nav><a href=/>Home</a>\n<a href=/news>News</a></nav>{PARAGRAPHS}")
+    assert explanation.blocks[0].text == "Home News"
+
+
 def test_a_long_block_is_cut_and_says_how_long_it_is():
     explanation, _ = explained(f"<h1>The ferry</h1>{PARAGRAPHS}<p>{'plank ' * MAX_BLOCK_CHARACTERS}</p>")
     block = block_with("plank", explanation)
