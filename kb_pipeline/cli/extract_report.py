@@ -105,7 +105,8 @@ def counted(explanation: Explanation) -> str:
         return "No blocks to choose from"
     kept = [block.letters for block in explanation.blocks if block.kept]
     dropped = [block.letters for block in explanation.blocks if not block.kept]
-    return f"{len(kept):,} blocks of {sum(kept):,} letters kept, {len(dropped):,} of {sum(dropped):,} dropped"
+    of = f"Of the first {len(explanation.blocks):,} blocks" if explanation.left_out else "Blocks"
+    return f"{of}: {len(kept):,} of {sum(kept):,} letters kept, {len(dropped):,} of {sum(dropped):,} dropped"
 
 
 def _first_words(block: ExplainedBlock) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -268,7 +270,7 @@ def test_the_page_shows_each_block_with_its_fate_beside_the_markdown(call, saved
     assert '<p class="h h2">Tea</p>' in html
     assert "<pre># The ferry\n" in html
     kept = html.count('class="b kept"') + html.count('class="b lifted"')
-    assert re.search(rf"<p class=sum>{kept} blocks of [\d,]+ letters kept, 3 of \d+ dropped</p>", html)
+    assert re.search(rf"<p class=sum>Blocks: {kept} of [\d,]+ letters kept, 3 of \d+ dropped</p>", html)
 
 
 def test_the_page_may_be_written_again_and_no_other_file_is_lost(call, saved, tmp_path):
@@ -290,6 +292,45 @@ def test_without_a_name_the_page_is_a_temporary_file_whose_path_is_printed(call,
     path = call("extract", str(saved), "--json", "--html").json["page"]
     assert path.startswith(f"{tmp_path}/kb-extract-")
     assert (tmp_path / path).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_of_a_very_large_page_the_first_blocks_are_shown(call, tmp_path):
+    path, target = tmp_path / "large.html", tmp_path / "why.html"
+    path.write_text(document("".join(f"<p>Paragraph {number}</p>" for number in range(5_003))), encoding="utf-8")
+    assert call("extract", str(path), "--html", str(target)).code == ExitCode.OK
+    html = target.read_text(encoding="utf-8")
+    assert html.count('<li class="b ') == 5_000
+    assert "Of the first 5,000 blocks: " in html
+    assert "and 3 more blocks" in html
+    explained = call("extract", str(path), "--explain").out.splitlines()
+    assert (len(explained), explained[-1]) == (2 + 2 * 5_000, "… and 3 more blocks")
+
+
+def test_the_page_is_opened_in_the_browser_of_whoever_asks(saved, tmp_path):
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{opened}"\n', encoding="utf-8")
+    browser.chmod(0o700)
+    ended = opening(saved, tmp_path, str(browser))
+    assert opened.read_text(encoding="utf-8") == f"file://{ended.stdout}"
+    assert "No browser" not in ended.stderr
+
+
+def test_where_there_is_no_browser_the_page_is_named(saved, tmp_path):
+    ended = opening(saved, tmp_path, "nothing")
+    assert f"No browser was found to open it: open {ended.stdout.strip()} yourself." in ended.stderr
+
+
+def opening(saved, folder, browser):
+    """`kb extract --open` in a process of its own: browsers are looked for once in each."""
+    environment = os.environ | {"BROWSER": browser, "TMPDIR": str(folder), "PATH": str(folder), "DISPLAY": ""}
+    script = "from kb_pipeline.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", script, "extract", str(saved), "--open"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
 
 TRAPS = (
