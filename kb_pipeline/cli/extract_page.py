@@ -69,7 +69,7 @@ aside{border-left:1px solid var(--line);position:sticky;top:0;max-height:100vh;o
 border-radius:.2rem}
 .b p{margin:0}.under p,.under summary,.ruled p,.ruled summary{color:var(--faint)}
 .why{font-size:.75rem;color:var(--faint);display:flex;flex-wrap:wrap;gap:0 .8rem;justify-content:space-between}
-.why b{font-weight:600;color:var(--edge)}
+.why b{font-weight:600;color:color-mix(in srgb,var(--edge) 70%,var(--ink))}
 .why code{opacity:.85}
 .h{font-weight:700}.h1{font-size:1.35rem}.h2{font-size:1.2rem}.h3{font-size:1.07rem}
 .c{font-family:ui-monospace,monospace;font-size:.88em}
