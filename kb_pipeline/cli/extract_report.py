@@ -127,9 +127,24 @@ def show_chunks(output: Output, chunks: Sequence[tuple[Chunk, str]]) -> None:
 
 def document(extracted: Extracted, *, explain: bool) -> dict[str, Any]:
     """Everything as one object; `chunks`, `blocks` and `page` where they were asked for."""
+    explanation = extracted.explanation
+    answer = _known(extracted)
+    if extracted.chunks is not None:
+        answer["chunks"] = [{**plain(chunk), "url": url} for chunk, url in extracted.chunks]
+    if explain:
+        answer["blocks"] = [
+            {**plain(block), "why": extract_words.why(block, explanation)} for block in explanation.blocks
+        ]
+        answer["blocks_left_out"] = explanation.left_out
+    if extracted.page is not None:
+        answer["page"] = extracted.page
+    return answer
+
+
+def _known(extracted: Extracted) -> dict[str, Any]:
     given, text, explanation = extracted.given, extracted.found.text, extracted.explanation
     fetched = given.page
-    answer: dict[str, Any] = {
+    return {
         "source": given.source,
         "url": given.url,
         "status": fetched.status if fetched else None,
@@ -146,13 +161,3 @@ def document(extracted: Extracted, *, explain: bool) -> dict[str, Any]:
         "cut": explanation.cut,
         "additions": explanation.additions,
     }
-    if extracted.chunks is not None:
-        answer["chunks"] = [{**plain(chunk), "url": url} for chunk, url in extracted.chunks]
-    if explain:
-        answer["blocks"] = [
-            {**plain(block), "why": extract_words.why(block, explanation)} for block in explanation.blocks
-        ]
-        answer["blocks_left_out"] = explanation.left_out
-    if extracted.page is not None:
-        answer["page"] = extracted.page
-    return answer

@@ -126,6 +126,18 @@ def test_of_a_page_with_little_text_nothing_is_guessed_and_what_was_taken_out_in
     assert "Open from nine" in markdown
 
 
+def test_where_the_likely_blocks_are_a_crumb_the_page_without_its_chrome_is_kept():
+    links = "".join(f"<li class=menu-item><a href=/{n}>Pier number {n}</a></li>" for n in range(100))
+    explanation, markdown = explained(
+        "<div class=post><h1>The ferry</h1><p>The ferry runs at every full hour.</p></div>"
+        f"<div class='footer site-footer'><ul class=menu>{links}</ul></div>"
+    )
+    assert (explanation.way, explanation.not_weighed, explanation.cut) == (Way.WHOLE, NotWeighed.LITTLE_LEFT, None)
+    assert {block.share for block in explanation.blocks} == {None}
+    assert (block_with("at every full", explanation).reason, "at every full" in markdown) == (Reason.REMAINS, True)
+    assert {block.reason for block in explanation.blocks if "number" in block.text} == {Reason.CHROME_NAME}
+
+
 def test_more_blocks_than_are_weighed_are_bounded():
     explanation, _ = explained("".join(f"<p>Paragraph {n}</p>" for n in range(MAX_EXPLAINED + 7)))
     assert explanation.not_weighed is NotWeighed.MANY_BLOCKS
