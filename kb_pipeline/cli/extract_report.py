@@ -11,6 +11,7 @@ from kb_pipeline.cli import extract_words
 from kb_pipeline.cli.extract_source import STDIN
 from kb_pipeline.cli.output import plain
 from kb_pipeline.cli.scrape import verdict
+from kb_pipeline.core.reasons import Way
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FIRST_WORDS: Final = 100
 """Characters of a block that `--explain` shows."""
+_WITHOUT_LINKS: Final = frozenset({Way.PDF, Way.TEXT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ def note_facts(output: Output, extracted: Extracted) -> None:
     for name, value in facts(extracted):
         if value:
             output.note(f"[dim]{name:<16}[/dim]  {escape(str(value))}")
-    if extracted.given.is_nameless and extracted.explanation.cut is not None:
-        output.note("[dim]Without --url the page's address is not weighed, and relative links are left out.[/dim]")
+    if extracted.given.is_nameless and extracted.explanation.way not in _WITHOUT_LINKS:
+        output.note("[dim]Without --url relative links are left out, and the page's address is not weighed.[/dim]")
 
 
 def facts(extracted: Extracted) -> list[tuple[str, object]]:
