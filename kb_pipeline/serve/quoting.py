@@ -17,8 +17,8 @@ PASSAGES_A_PAGE: Final = 3
 QUOTED_TOKENS: Final = 490
 """Most that a result quotes, unless its passage alone is longer. Five results are then within 2,500 tokens."""
 READ_TOGETHER: Final = 5
-"""Results that are mostly read together: none of these quotes another one's passage. What a later one says may be quoted
-by an earlier one, so that the first results are the same however many are asked for."""
+"""Results that are mostly read together: none of these quotes another one's passage. What a later one says may be
+quoted by an earlier one, so that the first results are the same however many are asked for."""
 LEFT_OUT: Final = "[…]"
 """Stands between parts of a page that do not follow each other."""
 _LEFT_OUT_TOKENS: Final = 4

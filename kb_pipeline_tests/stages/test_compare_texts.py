@@ -116,7 +116,7 @@ def test_what_is_said_is_what_then_happens(site, embedder):
     site.had_text("/page5", title="Another title")
     site.fetched("/news", html("News", "quite " + PROSE * 9))
     site.fetched("/tiny", html("tiny", "Short."))
-    site.stores.site(SITE).table("vectors-hash-64").delete("title IN ('page6', 'page7')")
+    site.stores.site(SITE).table("vectors-hash-64-pieces").delete("title IN ('page6', 'page7')")
     embedder.embedded.clear()
     found = compared(site, embedder)
     assert embedder.embedded == []
