@@ -6,6 +6,7 @@
 #   make conformance   the public cases for robots.txt, sitemaps, addresses, page states and bodies
 #   make bench   benchmarks against a pipeline built from well-known parts
 #   make bench-extraction DATA=folder   real pages with their known texts, beside trafilatura and rs-trafilatura
+#   make bench-retrieval GOLDEN=folder  real questions asked of real documentation sites, and how many are answered
 #   make lock    resolve the dependencies again            make clean    remove what these targets made
 
 SHELL := /bin/bash
@@ -28,7 +29,7 @@ RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 BENCH_STAMP := $(VENV)/.installed-bench
 
-.PHONY: help demo up test lint conformance bench bench-extraction lock docs clean
+.PHONY: help demo up test lint conformance bench bench-extraction bench-retrieval lock docs clean
 help:
 	@sed -n 's/^#   \(make .*\)/\1/p' Makefile
 
@@ -61,6 +62,11 @@ bench-extraction: $(BENCH_STAMP)
 	@for name in python3.12 python3.13; do $(HAS_RS) && break; \
 		"$$name" -c '' 2>/dev/null && "$$name" -m venv $(RS_VENV) && $(RS_VENV)/bin/pip install --quiet trafipy==0.1.0; done; true
 	$(BIN)/python -m benchmarks.extraction $(DATA) $$($(HAS_RS) && echo --rs $(RS_VENV)/bin/python)
+
+# Downloads two documentation packages of Debian, and needs nginx.
+GOLDEN ?= ../shared/golden
+bench-retrieval: $(DEV_STAMP)
+	$(BIN)/python -m benchmarks.golden_sites $(GOLDEN)
 
 docs: $(DEV_STAMP)
 	$(BIN)/python -m kb_pipeline.cli.settings_page docs/settings.md

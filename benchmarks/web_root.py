@@ -110,30 +110,31 @@ class WebRoot:
         (self.folder / name).write_text(f"{opening}\n{rows}\n</{element}>\n", encoding="utf-8")
 
 
-def real_site(folder: Path, base: str, cache: Path, *, pages: int | None = None) -> WebRoot:
-    """The HTML of PACKAGE, downloaded once into `cache` and unpacked without being installed.
+def real_site(folder: Path, base: str, cache: Path, *, pages: int | None = None, package: str = PACKAGE) -> WebRoot:
+    """The HTML of a documentation package, downloaded once into `cache` and unpacked without being installed.
 
     `pages` keeps an even sample of that many pages. File times stay, and with them ETag and Last-Modified.
     """
-    source = unpacked(cache)
-    names = sorted(page.name for page in source.glob("*.html"))
+    source = unpacked(cache, package)
+    names = sorted(str(page.relative_to(source)) for page in source.rglob("*.html"))
     chosen = names if pages is None else [names[i * len(names) // pages] for i in range(min(pages, len(names)))]
     folder.mkdir(parents=True)
     for name in chosen:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source / name, folder / name)
     site = WebRoot(folder, base)
     site.publish()
     return site
 
 
-def unpacked(cache: Path) -> Path:
-    """Folder of PACKAGE that holds the most HTML pages."""
-    tree = cache / PACKAGE
+def unpacked(cache: Path, package: str = PACKAGE) -> Path:
+    """Folder of the package that holds the most HTML pages."""
+    tree = cache / package
     if not tree.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             os.chmod(scratch, 0o777)  # noqa: PTH101 - apt drops its privileges before it writes here
-            subprocess.run(["apt-get", "download", "-qq", PACKAGE], cwd=scratch, check=True)
+            subprocess.run(["apt-get", "download", "-qq", package], cwd=scratch, check=True)
             archive = next(Path(scratch).glob("*.deb"))
             subprocess.run(["dpkg-deb", "-x", archive, f"{scratch}/tree"], check=True)
             Path(scratch, "tree").rename(tree)
