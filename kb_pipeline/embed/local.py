@@ -22,12 +22,15 @@ Precision = Literal["auto", "full", "half"]
 
 log = logging.getLogger(__name__)
 
-BATCH_TEXTS: Final = 8
-"""Texts in one forward pass. On processors larger batches only add padding."""
+BATCH_TOKENS: Final = 4096
+"""Tokens in one forward pass, padding included: eight long texts or many short ones. A pass over eight short ones takes
+nearly as long as one over thirty-two."""
+MOST_TEXTS: Final = 64
 PADDED_TO: Final = 32
-"""Texts are padded to a multiple of so many tokens. In half precision torch keeps code and buffers for every length of
-input that it has met, for ever: half a gigabyte after three thousand texts. So there are sixteen lengths, and the
-padding costs no time that can be measured."""
+"""Texts are padded to a multiple of so many tokens. In half precision torch keeps code and buffers for every shape of
+input that it has met, for ever: half a gigabyte after three thousand texts. So there are sixteen lengths, and batches
+of a power of two; the padding costs no time that can be measured."""
+_SPECIAL_TOKENS: Final = 2
 LEAST_AGREEMENT: Final = 0.999
 """Cosine of half- and full-precision vectors under which half precision is not used."""
 _PROBES: Final = (
@@ -78,9 +81,10 @@ class SentenceTransformerEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of passages: [len(texts), dimension]."""
-        if not texts:
-            return np.empty((0, self.dimension), np.float32)
-        return self._encode(self._model().encode_document, texts)
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for places in batches([self._count(text) for text in texts]):
+            vectors[places] = self._encode(self._model().encode_document, [texts[place] for place in places])
+        return vectors
 
     def embed_query(self, question: str) -> NDArray[np.float32]:
         """Vector of a question: [dimension]."""
@@ -88,7 +92,6 @@ class SentenceTransformerEmbedder:
         return vector
 
     def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
-        # The library sorts by length before it batches, so padding is small.
         try:
             with self._lock:
                 encoded = _encode_with(encode, texts)
@@ -154,10 +157,28 @@ def _agree(half: Any, full: Any) -> bool:
     return agreement >= LEAST_AGREEMENT
 
 
+def batches(tokens: Sequence[int]) -> list[list[int]]:
+    """The places of texts of so many tokens, in batches: each of one padded length, of a power of two in number, and
+    of BATCH_TOKENS at most."""
+    of_length: dict[int, list[int]] = {}
+    for place, count in enumerate(tokens):
+        padded = -(-min(count + _SPECIAL_TOKENS, INPUT_TOKENS) // PADDED_TO) * PADDED_TO
+        of_length.setdefault(padded, []).append(place)
+    found = []
+    for padded, places in sorted(of_length.items()):
+        most = min(MOST_TEXTS, max(1, BATCH_TOKENS // padded))
+        start = 0
+        while start < len(places):
+            size = 1 << (min(most, len(places) - start).bit_length() - 1)
+            found.append(places[start : start + size])
+            start += size
+    return found
+
+
 def _encode_with(encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
     encoded = encode(
         list(texts),
-        batch_size=BATCH_TEXTS,
+        batch_size=MOST_TEXTS,
         show_progress_bar=False,
         convert_to_numpy=True,
         processing_kwargs={"text": {"pad_to_multiple_of": PADDED_TO}},

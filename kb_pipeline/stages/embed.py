@@ -44,7 +44,7 @@ STEP: Final = "embed"
 EMBED_VERSION: Final = "2"
 """Raised with every change that gives other rows for the same chunks."""
 BATCH_PAGES: Final = 32
-SLICE_TEXTS: Final = 16
+SLICE_TEXTS: Final = 128
 
 
 @dataclass(slots=True)

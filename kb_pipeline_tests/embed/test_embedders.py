@@ -5,9 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kb_pipeline.embed import open_embedder
-from kb_pipeline.embed.local import PADDED_TO, SentenceTransformerEmbedder, _agree, _unit_vectors
+from kb_pipeline.embed.local import BATCH_TOKENS, PADDED_TO, SentenceTransformerEmbedder, _agree, _unit_vectors, batches
 from kb_pipeline.embed.model_files import PACKAGED_MODEL, locate
 from kb_pipeline.errors import EmbeddingFailed
 from kb_pipeline.settings import Settings
@@ -43,8 +45,28 @@ class TestThePackagedModel(EmbedderContract):
         hook = model[0].register_forward_pre_hook(lambda _module, given: shapes.add(tuple(given[0]["input_ids"].shape)))
         for words in range(1, 600, 7):
             embedder.embed(["quay " * words])
+        embedder.embed(["quay " * (words % 40) for words in range(100)])
         hook.remove()
         assert {length for _, length in shapes} == set(range(PADDED_TO, 513, PADDED_TO))
+        assert {size.bit_count() for size, _ in shapes} == {1}
+        assert max(size for size, _ in shapes) > 8
+
+    def test_vectors_come_in_the_order_of_their_texts_however_they_are_batched(self, embedder):
+        texts = [f"Berth {n} " + "is free " * (n * 37 % 90) for n in range(30)]
+        together = embedder.embed(texts)
+        for place in (0, 7, 19, 29):
+            assert float(together[place] @ embedder.embed([texts[place]])[0]) > 0.9999
+
+
+@given(st.lists(st.integers(0, 700), max_size=300))
+def test_every_text_is_in_one_batch_of_one_padded_length_and_a_bounded_size(tokens):
+    found = batches(tokens)
+    assert sorted(place for batch in found for place in batch) == list(range(len(tokens)))
+    for batch in found:
+        padded = {-(-min(tokens[place] + 2, 512) // PADDED_TO) for place in batch}
+        assert len(padded) == 1
+        assert len(batch) * padded.pop() * PADDED_TO <= BATCH_TOKENS
+        assert len(batch).bit_count() == 1
 
 
 class TestTheHashEmbedder(EmbedderContract):
