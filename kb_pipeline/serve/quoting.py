@@ -55,6 +55,7 @@ class Chosen:
         hits = []
         for score, passage in self.scored:
             page = pages[passage.page_id]
+            taken[passage.page_id].update(_places(passage))
             more = _more_of_page(passage, page, taken[passage.page_id])
             taken[passage.page_id].update(more)
             hits.append(_hit(site_id, score, passage, _parts(passage, page, more), self.addresses[_words(passage)]))
