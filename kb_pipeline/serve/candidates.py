@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Question = NDArray[np.float32]
     """Vector of a question: [dimension], of unit length."""
 
-_COLUMNS: Final = (
+COLUMNS: Final = (
     "chunk_id",
     "page_id",
     "url",
@@ -37,6 +37,7 @@ _COLUMNS: Final = (
     "pieces",
     VECTOR_COLUMN,
 )
+"""What search reads of a live version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def by_meaning(table: Table, question: Question, wanted: int) -> list[Passage]:
     """The passages with a piece that is near to the question, nearest first."""
     with usable(table.uri):
         query = table.search(question, vector_column_name=VECTOR_COLUMN).distance_type("cosine")
-        rows = query.select([*_COLUMNS, "_distance"]).limit(wanted).to_arrow()
+        rows = query.select([*COLUMNS, "_distance"]).limit(wanted).to_arrow()
     return sorted(_passages(rows, question), key=lambda passage: (-passage.nearness, passage.chunk_id))
 
 
@@ -85,14 +86,14 @@ def by_words(table: Table, question: str, wanted: int, vector: Question | None =
     with usable(table.uri):
         words = MatchQuery(question, FULL_TEXT_COLUMN)  # type: ignore[call-arg] # its defaults are hidden from mypy
         query = table.search(words, query_type="fts")
-        rows = query.select([*_COLUMNS, "_score"]).limit(wanted).to_arrow()
+        rows = query.select([*COLUMNS, "_score"]).limit(wanted).to_arrow()
     return sorted(_passages(rows, vector), key=lambda passage: (-passage.words, passage.chunk_id))
 
 
 def of_pages(table: Table, page_ids: Sequence[str], vector: Question | None) -> dict[str, list[Passage]]:
     """All passages of these pages, in reading order."""
     found: dict[str, list[Passage]] = {page_id: [] for page_id in page_ids}
-    rows = read_pages(table, sorted(found), columns=_COLUMNS, order=("page_id", "ordinal"))
+    rows = read_pages(table, sorted(found), columns=COLUMNS, order=("page_id", "ordinal"))
     for passage in _passages(rows, vector):
         found[passage.page_id].append(passage)
     return found

@@ -10,7 +10,7 @@ import structlog
 
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import ConfigError, NotLive, StoreUnavailable
-from kb_pipeline.serve.candidates import by_meaning, by_words, of_pages
+from kb_pipeline.serve.candidates import COLUMNS, by_meaning, by_words, of_pages
 from kb_pipeline.serve.quoting import Chosen
 from kb_pipeline.serve.ranking import fused, in_order
 from kb_pipeline.store.damage import usable
@@ -74,9 +74,10 @@ def search(
     if not question or limit < 1:
         return []
     embedder = None if mode is SearchMode.TEXT else embedder or open_embedder(settings)
+    table = _live_table(stores, live)
     if embedder is not None:
         _check_model(embedder, live)
-    hits = _hits(_live_table(stores, live), site_id, question, mode, limit, embedder)
+    hits = _hits(table, site_id, question, mode, limit, embedder)
     millis = (time.perf_counter() - started) * 1000
     try:
         stores.queries.record(site_id, question, mode=mode, hits=len(hits), millis=millis, now=stores.now())
@@ -86,10 +87,21 @@ def search(
 
 
 def _live_table(stores: Stores, live: Publication) -> Table:
-    """The version the tag names, with its own indexes, on a handle that nobody else moves."""
+    """The version the tag names, with its own indexes, on a handle that nobody else moves.
+
+    Raises ConfigError for one that an earlier version of this program wrote: what is kept is never rewritten, so its
+    columns are those of then.
+    """
     table = stores.site(live.site_id).table(live.table_name)
     with usable(table.uri):
         table.checkout(LIVE_TAG)
+        lacking = set(COLUMNS).difference(table.schema.names)
+    if lacking:
+        message = (
+            f"what is live of site {live.site_id!r} was made by an earlier version of this program, and this one cannot"
+            f" search it: `kb sites reindex {live.site_id}` makes it anew from what is stored, without asking the site"
+        )
+        raise ConfigError(message)
     return table
 
 

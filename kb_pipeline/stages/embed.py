@@ -45,6 +45,7 @@ EMBED_VERSION: Final = "2"
 """Raised with every change that gives other rows for the same chunks."""
 BATCH_PAGES: Final = 32
 SLICE_TEXTS: Final = 128
+_OUTDATED: Final = "its chunks are those of an earlier version of this program: the step `chunks` makes them anew"
 
 
 @dataclass(slots=True)
@@ -130,12 +131,14 @@ class _Derive:
 
     def __call__(self, _marks: Sequence[Mark], chunks: pa.Table) -> Derived[pa.Table]:
         rows = chunks.to_pylist()
+        outdated = {row["page_id"]: _OUTDATED for row in rows if not row.get("pieces")}
+        rows = [row for row in rows if row["page_id"] not in outdated]
         for row in rows:
             row["site_id"] = self._site_id
             row["plain"] = embedding_input(row["context"], row["text"])
         vectors = self._known({row["hash"] for row in rows})
         reused = len(vectors)
-        errors = self._embed_missing(rows, vectors)
+        errors = outdated | self._embed_missing(rows, vectors)
         kept = [row for row in rows if row["page_id"] not in errors]
         embedded = len(vectors) - reused
         counts = {"embedded": embedded, "reused": len(kept) - embedded, "tokens": self._tokens(kept, vectors, reused)}

@@ -5,6 +5,7 @@ import pytest
 from kb_pipeline.errors import ConfigError, NotLive, SiteNotFound
 from kb_pipeline.serve.quoting import LEFT_OUT, PASSAGES_A_PAGE, QUOTED_TOKENS
 from kb_pipeline.serve.search import SearchMode, search
+from kb_pipeline.store.vectors import LIVE_TAG
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import ROOT, WrittenSite, prose
 
@@ -151,6 +152,15 @@ def test_a_question_is_never_embedded_by_another_model_than_the_passages(written
         with pytest.raises(ConfigError, match="were not made by KB_EMBEDDING_MODEL"):
             search(written.stores, written.settings, "docs", "tide", mode=mode, embedder=other)
     assert search(written.stores, written.settings, "docs", "tide", mode=SearchMode.TEXT, embedder=other)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_an_earlier_version_made_live_is_said_to_be_that_and_not_to_be_damaged(written, mode):
+    table = written.store.table(written.stores.publications.live("docs").table_name)
+    table.drop_columns(["pieces", "kind"])
+    table.tags.update(LIVE_TAG, table.version)
+    with pytest.raises(ConfigError, match=r"earlier version of this program.*kb sites reindex docs"):
+        ask(written, "tide", mode=mode)
 
 
 def test_questions_are_logged(written):

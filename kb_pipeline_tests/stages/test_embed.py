@@ -9,6 +9,7 @@ from kb_pipeline.settings import Settings
 from kb_pipeline.stages.chunk import make_chunks
 from kb_pipeline.stages.embed import embed_chunks, vectors_spec
 from kb_pipeline.stages.publish import rollback
+from kb_pipeline.store.schemas import CHUNKS_TABLE
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import prose
 
@@ -114,6 +115,20 @@ def test_a_page_the_model_refuses_fails_alone_and_keeps_its_old_vectors(written)
     assert any("ferry" in text for text in texts)
     assert written.stores.failures.count("docs", "embed") == 1
     assert written.derive()["waiting"] == 1
+
+
+@pytest.mark.parametrize("columns_were_added", [False, True])
+def test_chunks_of_an_earlier_version_wait_until_they_are_cut_anew(written, columns_were_added):
+    written.write("guide", sections("harbour"))
+    make_chunks(written.stores, written.settings, "docs")
+    written.store.table("chunks").drop_columns(["pieces", "kind"])
+    if columns_were_added:
+        written.store.ensure(CHUNKS_TABLE)
+    report = embed_chunks(written.stores, written.settings, "docs", embedder=written.embedder)
+    assert (report.counts["failed"], report.counts["embedded"]) == (1, 0)
+    assert "an earlier version of this program" in report.changes[0].detail
+    written.write("guide", sections("harbour", "ferry"))
+    assert written.derive()["embedded"] == 2
 
 
 def test_a_refresh_with_nothing_to_embed_loads_no_model(written):
