@@ -185,6 +185,8 @@ class _Page:
 
     def _shortened(self, path: Sequence[str]) -> str:
         """The path in as many tokens as it may have; the outer headings go first."""
+        # Each takes a token at least: entries nested by the hundred would be counted again and again.
+        path = path[-self.options.headings :]
         while len(path) > 1 and self._count_tokens(" > ".join(path)) > self.options.headings:
             path = path[1:]
         return self._trimmed(" > ".join(path), self.options.headings)

@@ -61,6 +61,19 @@ def test_entries_within_entries_are_named_from_the_outside_in():
     assert open_entries(blocks) == [(), ("--mode",), ("--mode", "soft"), ("--mode",), (), (), ()]
 
 
+def test_entries_within_entries_by_the_hundred_are_not_measured_again_and_again():
+    measured = 0
+
+    def count(text: str) -> int:
+        nonlocal measured
+        measured += len(text)
+        return estimate_tokens(text)
+
+    markdown = "\n".join(f"{' ' * n}`--option-{n}`\n{' ' * n}: How.\n" for n in range(300))
+    assert chunk(Text("Manual", markdown, len(markdown)), count)
+    assert measured < 30 * len(markdown)
+
+
 def test_the_description_is_read_once_a_chunk_and_the_title_with_each_piece():
     (made, *_) = cut(f"## One\n\n{sentences(14, 'pump')}", description="All about pumps and pipes.")
     assert len(made.pieces) > 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb_pipeline.core.chunking import ChunkOptions, chunk, embedding_input, estimate_tokens
+from kb_pipeline.core.chunking import ChunkOptions, chunk, estimate_tokens
 from kb_pipeline.core.markdown_blocks import BlockKind, parse_blocks
 from kb_pipeline.core.plain import plain_text
 from kb_pipeline.core.sentences import sentence_spans
@@ -118,7 +118,7 @@ def test_no_word_of_any_text_is_lost_and_words_keep_their_order(text):
 @given(PAGES, st.text(max_size=400), st.text(max_size=900))
 def test_no_embedding_input_is_over_512_tokens(page, title, description):
     for made in chunks_of(page, title=title, description=description):
-        assert count_tokens(embedding_input(made.context, made.text)) + 2 <= 512
+        assert all(count_tokens(piece.reads) + 2 <= 512 for piece in made.pieces)
         assert made.tokens == count_tokens(made.text) <= 350
 
 
