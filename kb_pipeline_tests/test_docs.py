@@ -12,7 +12,7 @@ from kb_pipeline.cli.exit_codes import ExitCode
 from kb_pipeline.cli.main import COMMANDS
 from kb_pipeline.cli.settings_page import settings_page
 from kb_pipeline.core.reasons import Addition, NotWeighed, Reason, Way
-from kb_pipeline.model import Outcome, PageStatus, SiteOptions
+from kb_pipeline.model import Excerpt, Hit, Outcome, PageStatus, SiteOptions
 from kb_pipeline.settings import PROJECT_ROOT, Settings
 from kb_pipeline.store.schemas import CHUNKS_TABLE, SNAPSHOTS_TABLE, TEXTS_TABLE, vectors_table
 
@@ -70,6 +70,12 @@ def test_every_word_that_the_extraction_gives_for_a_reason_is_documented():
     text = (DOCS / "extraction.md").read_text(encoding="utf-8")
     words = [word.value for kind in (Reason, Way, NotWeighed, Addition) for word in kind]
     assert [word for word in words if f"`{word}`" not in text] == []
+
+
+def test_every_field_of_a_search_result_is_documented():
+    text = (DOCS / "retrieval.md").read_text(encoding="utf-8")
+    section = text.partition("## What `kb search --json` gives")[2].partition("\n## ")[0]
+    assert [name for kind in (Hit, Excerpt) for name in kind.__dataclass_fields__ if f"`{name}`" not in section] == []
 
 
 def test_every_option_of_a_site_is_documented():
