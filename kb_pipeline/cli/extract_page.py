@@ -135,7 +135,6 @@ def page_of(extracted: Extracted) -> str:
 
 
 def _summary(explanation: Explanation) -> str:
-
     letters = dict.fromkeys((name for name, _, _ in _LEGEND), 0)
     for block in explanation.blocks:
         letters[_kind(block)] += block.letters
@@ -151,7 +150,6 @@ def _summary(explanation: Explanation) -> str:
 
 
 def _facts(extracted: Extracted) -> str:
-
     known = [(name, str(value)) for name, value in facts(extracted) if value and name != "title"]
     rows = [f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in known]
     return f"<dl>{''.join(rows)}</dl>"

@@ -180,7 +180,7 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
         place,
         place[::-1],
         place - last,
-        np.where(last >= 0, level[last], 0),
+        level[last],
         before - before[last],
         place - h1,
         before - before[h1],
