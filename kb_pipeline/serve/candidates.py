@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,6 +39,7 @@ COLUMNS: Final = (
     VECTOR_COLUMN,
 )
 """What search reads of a live version."""
+_WORD: Final = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,13 @@ class Passage:
     """Cosine of each piece and the question; zeros where there is no vector of the question."""
     words: float = 0.0
     """BM25 of the passage and the question; 0 where it was not found by words."""
+    best: int = 0
+    """The piece that is nearest to the question; without a vector of it, the one that shares most of its words."""
 
     @property
     def nearness(self) -> float:
         """Cosine of the piece that is nearest to the question."""
         return max(self.likeness)
-
-    @property
-    def best(self) -> int:
-        """Which piece that is."""
-        return self.likeness.index(self.nearness)
 
 
 def by_meaning(table: Table, question: Question, wanted: int) -> list[Passage]:
@@ -87,7 +86,22 @@ def by_words(table: Table, question: str, wanted: int, vector: Question | None =
         words = MatchQuery(question, FULL_TEXT_COLUMN)  # type: ignore[call-arg] # its defaults are hidden from mypy
         query = table.search(words, query_type="fts")
         rows = query.select([*COLUMNS, "_score"]).limit(wanted).to_arrow()
-    return sorted(_passages(rows, vector), key=lambda passage: (-passage.words, passage.chunk_id))
+    found = _passages(rows, vector)
+    if vector is None:
+        found = [replace(passage, best=_most_worded(passage, _words(question))) for passage in found]
+    return sorted(found, key=lambda passage: (-passage.words, passage.chunk_id))
+
+
+def _most_worded(passage: Passage, asked: frozenset[str]) -> int:
+    """The piece that shares most of the question's words by their length: short ones are in every piece."""
+    texts = [passage.text[piece["start"] : piece["end"]] for piece in passage.pieces]
+    shared = [sum(map(len, asked & _words(text))) for text in texts]
+    return shared.index(max(shared))
+
+
+def _words(text: str) -> frozenset[str]:
+    """As the full-text index cuts them, identifiers at underscores and dots; but not their stems."""
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 def of_pages(table: Table, page_ids: Sequence[str], vector: Question | None) -> dict[str, list[Passage]]:
@@ -120,4 +134,5 @@ def _passage(row: Mapping[str, Any], vectors: NDArray[np.float32], question: Que
         pieces=row["pieces"],
         likeness=tuple(likeness.tolist()),
         words=float(row.get("_score") or 0.0),
+        best=int(np.argmax(likeness)),
     )

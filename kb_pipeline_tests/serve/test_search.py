@@ -77,6 +77,18 @@ def test_identifiers_are_found_whole_and_by_their_parts(written):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_the_part_that_answers_is_the_one_with_the_word(written, mode):
+    parts = [f"## About {topic}\n\n{prose(topic, 3)}" for topic in ("pumps", "pipes")]
+    parts.insert(1, "## Errors\n\nERR_CONN_RESET says that the far end hung up.")
+    anchors = [{"heading": n, "fragment": name} for n, name in enumerate(("pumps", "errors", "pipes"))]
+    written.write("errors", "\n\n".join(parts), anchors=anchors, title="Plumbing")
+    written.refresh()
+    (hit,) = ask(written, "what says err_conn_reset", mode=mode, limit=1)
+    assert "ERR_CONN_RESET" in hit.best
+    assert hit.url == ROOT + "errors#errors"
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_page_has_at_most_three_passages(written, mode):
     written.write("long", "\n\n".join(f"## Part {n}\n\n{prose(f'harbour tide {n}')}" for n in range(8)))
     written.refresh()
