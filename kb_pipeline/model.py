@@ -289,6 +289,8 @@ class Snapshot:
     tier: str
     status_code: int
     fetched_at: datetime
+    degraded: bool = False
+    """Whether parts of the page were only to be had as plain text."""
 
 
 @dataclass(frozen=True, slots=True)

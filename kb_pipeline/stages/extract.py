@@ -5,7 +5,7 @@ Bodies of pages that were removed from the index are deleted first, once their r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 STEP: Final = "extract"
 BATCH_PAGES: Final = 64
 _PURGED_AT_ONCE: Final = 500
-_READ: Final = ("page_id", "url", "content_type", "body", "content_hash", "status_code")
+_READ: Final = ("page_id", "url", "content_type", "body", "content_hash", "status_code", "degraded")
 _WITHOUT_MARK: Final = TEXTS_TABLE.schema.remove(TEXTS_TABLE.schema.get_field_index("mark"))
 
 
@@ -120,7 +120,9 @@ class SnapshotSource:
         """The stored bodies. Raises StoreError when there is no table of them."""
         if self._table is None:
             self._table = self._stores.site(self._site_id).table(SNAPSHOTS)
-        return read_pages(self._table, keys, columns=_READ)
+        # A table that an earlier version filled gets its new columns with the next fetch.
+        columns = [column for column in _READ if column in self._table.schema.names]
+        return read_pages(self._table, keys, columns=columns)
 
 
 def titles_and_lengths(batch: Batch[pa.Table]) -> list[PageText]:
@@ -162,13 +164,16 @@ def _read_snapshot(mark: Mark, snapshot: Mapping[str, Any] | None, bot_token: st
         return "the ledger has a copy of this page, the data store has none; the next refresh asks for it again"
     if snapshot["content_hash"] != mark.fingerprint:
         return "the stored body is not the one that the ledger has; the next refresh asks for the page again"
-    return examined(
+    found = examined(
         snapshot["body"],
         snapshot["content_type"],
         snapshot["url"],
         status=snapshot["status_code"],
         bot_token=bot_token,
     )
+    if isinstance(found, str) or not snapshot.get("degraded"):
+        return found
+    return replace(found, text=replace(found.text, degraded=True))
 
 
 def text_row(page_id: str, url: str, found: Extraction) -> dict[str, Any]:

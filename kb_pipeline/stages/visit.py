@@ -218,6 +218,7 @@ def _snapshot(due: DuePage, best: TierResult, response: Response, copy: Copy, no
         tier=best.tier,
         status_code=response.status,
         fetched_at=now,
+        degraded=bool(best.degraded),
     )
 
 

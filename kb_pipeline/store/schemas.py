@@ -65,6 +65,7 @@ SNAPSHOTS_TABLE: Final = TableSpec(
             pa.field("tier", pa.string(), nullable=False),
             pa.field("status_code", pa.int32(), nullable=False),
             pa.field("fetched_at", pa.timestamp("us", tz="UTC"), nullable=False),
+            pa.field("degraded", pa.bool_()),
         ]
     ),
     "page_id",

@@ -9,7 +9,7 @@ from kb_pipeline.core import extract as extraction
 from kb_pipeline.errors import SiteBusy, SiteNotFound, StoreError
 from kb_pipeline.stages.extract import SnapshotSource, extract_texts
 from kb_pipeline.store.inspection import error_texts, short_texts
-from kb_pipeline.store.schemas import TEXTS_TABLE, TableSpec
+from kb_pipeline.store.schemas import SNAPSHOTS, TEXTS_TABLE, TableSpec
 from kb_pipeline_tests.stages.stored_site import SITE, StoredSite, html
 
 
@@ -77,6 +77,13 @@ def test_texts_that_an_earlier_version_made_are_gone_on_with_and_get_what_it_did
     after = site.texts()
     assert after["/pumps"] == {**before["/pumps"], "mark": after["/pumps"]["mark"]}
     assert after["/manual"] == {**before["/manual"], "author": None}
+
+
+def test_bodies_that_an_earlier_version_stored_are_read_without_what_it_did_not_store(site):
+    site.fetched("/pumps", html("Pumps"))
+    site.stores.site(SITE).table(SNAPSHOTS).drop_columns(["degraded"])
+    assert site.extract().counts["added"] == 1
+    assert site.texts()["/pumps"]["degraded"] is False
 
 
 def test_the_author_is_whom_the_page_names_and_nobody_where_it_names_nobody(site):

@@ -8,8 +8,11 @@ from kb_pipeline.fetch.answers import Answer, PageResult, TierResult
 from kb_pipeline.fetch.asking import without_tiers
 from kb_pipeline.fetch.tiers.plain_http import PlainHttp
 from kb_pipeline.stages.discover import discover
+from kb_pipeline.stages.extract import extract_texts
 from kb_pipeline.stages.fetch import fetch_pages
 from kb_pipeline.stages.tier_costs import TierCosts
+from kb_pipeline.store.lance import read_rows
+from kb_pipeline.store.schemas import TEXTS
 from kb_pipeline_tests.sites.replies import Reply, page, prose, sitemap
 from kb_pipeline_tests.sites.server import LoopbackSite
 
@@ -102,6 +105,9 @@ def test_a_refresh_reports_what_its_tiers_were_asked_won_and_cost(stores, settin
         stores.sites.add("docs", web.url("/"))
         discover(stores, settings.model_copy(update={"auto_approve_pages": 10}), "docs")
         report = fetch_pages(stores, settings, "docs", tiers_for=tiers_for)
+    extract_texts(stores, settings, "docs")
+    texts = read_rows(stores.site("docs").table(TEXTS), columns=["title", "degraded"]).to_pylist()
+    assert {text["title"]: text["degraded"] for text in texts} == {"About a": False, "About b": True, "C": False}
     counts = report.counts
     assert (counts["asked_of_plain_http"], counts["won_by_plain_http"]) == (3, 1)
     assert (counts["asked_of_browser_content"], counts["won_by_browser_content"]) == (2, 2)
