@@ -22,7 +22,7 @@ from kb_pipeline.stages.troubles import history
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, count_rows, tags
-from kb_pipeline.store.lance_indexes import tidy, update_indexes
+from kb_pipeline.store.lance_indexes import VECTOR_COLUMN, tidy, update_indexes
 from kb_pipeline.store.vectors import LIVE_TAG, count_pages, page_changes
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def rollback(
         store = stores.site(site_id)
         live, lost = _what_stands(stores, store)
         target = _earlier(stores, site_id, live, publication_id)
-        at_version(store.table(target.table_name), target.lance_version)
+        _check_searchable(at_version(store.table(target.table_name), target.lance_version), target)
         lock.assert_held()
         if live is None or _version(target) != _version(live):
             _point(store.table(target.table_name), LIVE_TAG, target.lance_version)
@@ -129,6 +129,15 @@ def rollback(
             stores.publications.forget(site_id, lost)
         _settle(stores, store, live, settings.keep_versions)
         return live
+
+
+def _check_searchable(table: Table, target: Publication) -> None:
+    if VECTOR_COLUMN not in table.schema.names:
+        message = (
+            f"version {target.publication_id} was made by an earlier version of this program, and this one could not"
+            " search it: what is live stays"
+        )
+        raise NothingToPublish(message)
 
 
 def _what_stands(stores: Stores, store: SiteStore) -> tuple[Publication | None, list[int]]:

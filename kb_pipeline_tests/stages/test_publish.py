@@ -10,10 +10,10 @@ from kb_pipeline.errors import NothingToPublish, SiteBusy, StoreError
 from kb_pipeline.model import RefreshKind, RefreshOutcome
 from kb_pipeline.serve.search import SearchMode, search
 from kb_pipeline.stages.embed import embed_chunks, vectors_spec
-from kb_pipeline.stages.publish import _point, publish, rollback
+from kb_pipeline.stages.publish import _point, _version_tag, publish, rollback
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS, fragments, tidy
 from kb_pipeline.store.lance_sync import replace_pages
-from kb_pipeline.store.schemas import vectors_table
+from kb_pipeline.store.schemas import TableSpec, vectors_table
 from kb_pipeline.store.vectors import LIVE_TAG, inspect_vectors
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import prose
@@ -203,6 +203,22 @@ def test_only_the_last_versions_are_kept_and_those_can_be_read_to_the_end(writte
     assert versions == {p.lance_version for p in kept}
     rollback(written.stores, written.settings, "docs")
     assert found(written, "topic3") == {"guide"}
+
+
+def test_nobody_goes_back_to_a_version_that_this_program_could_not_search(written):
+    spec = vectors_spec(written.embedder)
+    lacking = TableSpec("vectors-hash-64", spec.schema.remove(spec.schema.get_field_index("vectors")), "chunk_id")
+    old = written.store.ensure(lacking)
+    now = written.stores.now()
+    earlier = written.stores.publications.publish(
+        "docs", table_name=lacking.name, lance_version=old.version, generation=0, rows=0, pages=0, reason="", now=now
+    )
+    old.tags.create(_version_tag(earlier), old.version)
+    written.write("guide", prose("harbour"))
+    written.refresh()
+    with pytest.raises(NothingToPublish, match="made by an earlier version of this program"):
+        rollback(written.stores, written.settings, "docs", publication_id=earlier.publication_id)
+    assert found(written, "harbour") == {"guide"}
 
 
 def test_many_small_files_are_joined_before_a_version_goes_live(written):
