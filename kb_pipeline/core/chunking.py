@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 CHUNKER_VERSION: Final = "2"
 """Raised with every change that gives other chunks for the same text."""
 
+MAX_HEADING_CHARACTERS: Final = 300
+"""Of a heading, in the paths of what stands under it. Its own text is in a chunk in full."""
+MAX_ANCHOR_CHARACTERS: Final = 500
+"""Of a fragment id: a longer one is none, and the section is linked to by that of the section above."""
+
 _ASCII_LETTERS_PER_TOKEN: Final = 4.5
 _MARKS_PER_TOKEN: Final = 0.7
 _LETTERS = re.compile(r"[A-Za-z]+")
@@ -206,7 +211,7 @@ def _content(units: Sequence[Unit]) -> Unit:
 
 def _outline(text: Text, headings: Sequence[Heading]) -> tuple[list[tuple[str, ...]], list[str | None]]:
     """For each number of headings passed (0: none yet), the path of headings in force and the anchor nearest to it."""
-    anchor_of = dict(text.anchors)
+    anchor_of = {number: anchor for number, anchor in text.anchors if len(anchor) <= MAX_ANCHOR_CHARACTERS}
     paths: list[tuple[str, ...]] = [()]
     anchors: list[str | None] = [None]
     open_headings: list[tuple[int, str, str | None]] = []
@@ -214,7 +219,14 @@ def _outline(text: Text, headings: Sequence[Heading]) -> tuple[list[tuple[str, .
         while open_headings and open_headings[-1][0] >= heading.level:
             open_headings.pop()
         inherited = open_headings[-1][2] if open_headings else None
-        open_headings.append((heading.level, plain_text(heading.text), anchor_of.get(number, inherited)))
+        open_headings.append((heading.level, _named(heading), anchor_of.get(number, inherited)))
         paths.append(tuple(shown for _, shown, _ in open_headings if shown))
         anchors.append(open_headings[-1][2])
     return paths, anchors
+
+
+def _named(heading: Heading) -> str:
+    """What a heading is called in paths. Each chunk and piece under it repeats that: a heading as large as its page
+    would make hundreds of pages of it."""
+    name = plain_text(heading.text)
+    return name if len(name) <= MAX_HEADING_CHARACTERS else name[:MAX_HEADING_CHARACTERS].rstrip()

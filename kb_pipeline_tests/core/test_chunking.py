@@ -366,3 +366,13 @@ def test_tokens_are_estimated_by_kind_of_character(text, tokens):
 def test_a_hostile_page_costs_no_more_than_its_length(hostile):
     for made in chunk(text_of(hostile), estimate_tokens):
         plain_text(made.text)
+
+
+def test_a_heading_or_an_id_as_large_as_a_page_is_not_repeated_with_each_chunk():
+    markdown = f"# Top\n\n## {'wide ' * 2000}\n\n{prose(200)}"
+    chunks = chunks_of(markdown, anchors=((0, "top"), (1, "i" * 100_000)))
+    repeated = [*(chunk.heading_path for chunk in chunks), *(p.heading_path for c in chunks for p in c.pieces)]
+    assert {path[0] for path in repeated} == {"Top"}
+    assert max(len("".join(path)) for path in repeated) < 400
+    assert {piece.anchor for chunk in chunks for piece in chunk.pieces} == {"top"}
+    assert sum(chunk.text.count("wide") for chunk in chunks) == 2000
