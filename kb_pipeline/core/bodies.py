@@ -10,7 +10,8 @@ from typing import Final
 from kb_pipeline.core import charsets
 
 SNIFFED_BYTES: Final = 2_048
-_MAX_CONTROL_SHARE: Final = 0.1
+_MAX_CONTROL_SHARE: Final = 0.05
+"""Of bytes that are even in their kind, as what is packed or encrypted has them, a tenth are control characters."""
 
 
 class BodyKind(StrEnum):

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,3 +95,10 @@ def test_the_first_bytes_outrank_the_declared_type(content_type, body, url, kind
 @given(st.binary(max_size=200), st.text(max_size=20), st.text(max_size=20))
 def test_every_body_has_a_kind(body, content_type, url):
     assert kind_of(content_type, body, url) in BodyKind
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain", ""])
+def test_noise_is_no_text(content_type):
+    noise = random.Random(0)
+    kinds = {kind_of(content_type, b"_" + noise.randbytes(3000), "/page.html") for _ in range(200)}
+    assert kinds == {BodyKind.BINARY}
