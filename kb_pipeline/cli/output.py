@@ -39,13 +39,21 @@ PLAIN_WIDTH: Final = 200
 PLAIN_LINE_EVERY: Final = 5.0
 
 
+class _Pipe(Console):
+    """A console whose reader may leave: rich itself would end the process then, with the exit code of a fault."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `cli.main`."""
+        raise BrokenPipeError
+
+
 class Output:
     """Where a command's answer and its progress go."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.answers = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, emoji=False)
-        self.notes = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+        self.answers = _Pipe(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, emoji=False)
+        self.notes = _Pipe(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
     def say(self, line: str = "") -> None:
         """One line of an answer (rich markup); nothing when the answer is JSON."""

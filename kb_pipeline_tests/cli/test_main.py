@@ -145,3 +145,12 @@ def test_a_reader_that_leaves_early_is_no_error():
     command = f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' --help | true"
     ended = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert ended.stderr == ""
+
+
+def test_a_reader_that_leaves_in_the_middle_of_an_answer_is_no_error(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<p>" + "<p>".join(f"Line {n} of a page that somebody reads the head of." for n in range(2000)))
+    command = f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' extract {page} --explain"
+    piped = f"set -o pipefail; {command} 2>/dev/null | head -1"
+    ended = subprocess.run(["bash", "-c", piped], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout[:7]) == (0, "Blocks:")
