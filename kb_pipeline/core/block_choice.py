@@ -9,7 +9,7 @@ import numpy as np
 from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.html_tree import BIT_OF, Node
+from kb_pipeline.core.html_tree import BIT_OF, Node, measure_again
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
 from kb_pipeline.core.reasons import NotWeighed, Reason
@@ -34,8 +34,8 @@ _CODE: Final = BIT_OF["pre"]
 
 
 def keep_content(document: Node, metadata: PageMetadata, url: str, trace: Trace | None = None) -> Node | None:
-    """Drop from a measured tree what is no content. Returns its body; None, with all that a reader sees still there,
-    when too little would be left, or when the page is a manual's."""
+    """Drop from a measured tree what is no content. Returns its body, measured; None, with all that a reader sees still
+    there, when too little would be left, or when the page is a manual's."""
     content = NotWeighed.MANUAL if _is_manual(document) else _keep_likely(document, metadata, url, trace)
     if isinstance(content, Node):
         return content
@@ -45,7 +45,8 @@ def keep_content(document: Node, metadata: PageMetadata, url: str, trace: Trace 
 
 
 def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace | None) -> Node | NotWeighed:
-    blocks, kind = read_page(document, metadata, url, trace)
+    stripped = strip_unseen(document, trace)
+    blocks, kind = _read_blocks(document, metadata, url)
     letters = np.array([block.letters for block in blocks])
     if letters.sum() < MIN_LETTERS:
         return NotWeighed.FEW_LETTERS
@@ -59,7 +60,7 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
         return NotWeighed.LITTLE_LEFT
     if trace is not None:
         trace.weigh(blocks, shares, kept, threshold(shares, words))
-    _prune(blocks, kept)
+    measure_again([*stripped, *_prune(blocks, kept)])
     return blocks[0].context.top()
 
 
@@ -72,11 +73,13 @@ def _is_manual(document: Node) -> bool:
     return main is not None and bool(main.holds & _CODE)
 
 
-def read_page(
-    document: Node, metadata: PageMetadata, url: str, trace: Trace | None = None
-) -> tuple[list[Block], PageKind]:
+def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
     """Strip a measured tree of what is certainly no content, and cut the rest into blocks."""
-    strip_unseen(document, trace)
+    strip_unseen(document)
+    return _read_blocks(document, metadata, url)
+
+
+def _read_blocks(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
     body = document.find("body") or document
     return read_blocks(body, main_of), PageKind(metadata.title, url, metadata.kind)
 
@@ -117,8 +120,9 @@ def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:
     return min(max(float(shares[order][best]) * _LENIENCE, LEAST_SHARE), ENOUGH_SHARE)
 
 
-def _prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> None:
-    """Take the dropped blocks out, and with them each element of which nothing is left."""
+def _prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> list[Node]:
+    """Take the dropped blocks out, and with them each element of which nothing is left. Returns the elements that lost
+    something."""
     needed = set()
     for block, keep in zip(blocks, kept, strict=True):
         context = block.context if keep else None
@@ -139,3 +143,4 @@ def _prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> None:
             gone.setdefault(id(context.above), (context.above.node, set()))[1].add(context.place)
     for node, lost in gone.values():
         node.children = [child for place, child in enumerate(node.children) if place not in lost]
+    return [node for node, _ in gone.values()]

@@ -6,6 +6,7 @@ Conservative where the only sign is a class name: such a block goes only when it
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,9 @@ from kb_pipeline.core.html_tree import (
     bits,
     is_formula_script,
     measure,
+    measure_again,
     names,
+    words_of_names,
 )
 from kb_pipeline.core.reasons import Reason
 
@@ -86,6 +89,20 @@ _COMPANION_PAIRS: Final = re.compile(
     r"side-?bar(?!block)|table-of-contents|also-like|more-(?:articles|posts|stories|from)|read-next|recently-viewed|you-may"
     r"|author-(?:box|bio)|cross-sell|up-sell|wp-block-latest"
 )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Names:
+    """Words of class names, and pairs of them; told apart by identity."""
+
+    words: frozenset[str]
+    pairs: re.Pattern[str]
+
+
+_FRAME: Final = _Names(_NAVIGATION, _NAVIGATION_PAIRS)
+_FRAME_OF_FOLDS: Final = _Names(_NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
+_COMPANION: Final = _Names(_COMPANIONS, _COMPANION_PAIRS)
+_LONGEST_REMEMBERED: Final = 400
 _NEVER_FURNITURE: Final = names("html body main mjx-container h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
 _NEVER_HELD: Final = bits({"h1", "pre"})
 _NEARBY: Final = 24
@@ -103,10 +120,11 @@ _MARKED: Final = frozenset({"class", "id", "role"})
 _MINOR_SHARE: Final = 0.3
 
 
-def strip_unseen(document: Node, trace: Trace | None = None) -> None:
+def strip_unseen(document: Node, trace: Trace | None = None) -> list[Node]:
     """Take out of a measured document, in place, what is certainly no content: what is not shown, asks for consent,
-    or says itself that it is navigation. What is left is measured."""
-    _strip(document, _certainly, trace)
+    or says itself that it is navigation. Returns the elements that lost something. The letters of all that is left are
+    right afterwards; what these elements and those above them hold is not (`html_tree.measure_again`)."""
+    return [node for node, *_ in _strip(document, _certainly, trace)]
 
 
 def strip_chrome(document: Node, trace: Trace | None = None) -> None:
@@ -125,7 +143,7 @@ def strip_chrome(document: Node, trace: Trace | None = None) -> None:
             node.children = children
         if trace is not None:
             trace.take_back(Reason.COMPANION_NAME)
-    measure(document)
+    measure_again(node for node, *_ in undo)
 
 
 def _strip(
@@ -240,7 +258,7 @@ def _is_beside_content(node: Node, page: int) -> bool:
 
 
 def _as_companion(node: Node, page: int) -> Reason | None:
-    return Reason.COMPANION_NAME if _is_furniture(node, page, _COMPANIONS, _COMPANION_PAIRS) else None
+    return Reason.COMPANION_NAME if _is_furniture(node, page, _COMPANION) else None
 
 
 def _is_hidden(node: Node, page: int) -> bool:
@@ -275,13 +293,13 @@ def _by_name(node: Node, page: int) -> Reason | None:
 
 
 def _is_named_chrome(node: Node, page: int, written: str) -> bool:
-    if not _is_furniture(node, page, _NAVIGATION, _NAVIGATION_PAIRS):
+    if not _is_furniture(node, page, _FRAME):
         return False
     if node.get("role") == "note" or _is_tab_row(node, written):
         return False
     folds = "accordion" in written or node.tag == "details"
     if folds and node.link_letters <= node.letters * _ONLY_LINKS:
-        return _is_furniture(node, page, _NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
+        return _is_furniture(node, page, _FRAME_OF_FOLDS)
     return True
 
 
@@ -297,7 +315,7 @@ def _is_tab_row(node: Node, written: str) -> bool:
     return bool(links) and all(not link or link.startswith("#") for link in links)
 
 
-def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Pattern[str]) -> bool:
+def _is_furniture(node: Node, page: int, names: _Names) -> bool:
     """Whether an element is named so, and is also small or mostly links, and a minor part of the page."""
     attributes = node.attributes
     if not attributes or node.tag in _NEVER_FURNITURE or ("class" not in attributes and "id" not in attributes):
@@ -307,7 +325,20 @@ def _is_furniture(node: Node, page: int, words: frozenset[str], pairs: re.Patter
         return False
     if letters > _SMALL and node.link_letters <= letters * _ONLY_LINKS:
         return False
-    return bool(words & node.words() or pairs.search(node.names()))
+    return _is_named(names, attributes.get("class", ""), attributes.get("id", ""))
+
+
+def _is_named(names: _Names, classes: str, identifier: str) -> bool:
+    """Remembers what it was asked: a manual repeats a few names thousands of times."""
+    find = _find_name if len(classes) + len(identifier) <= _LONGEST_REMEMBERED else _find_name.__wrapped__
+    return find(names, classes, identifier)
+
+
+@lru_cache(maxsize=16_384)
+def _find_name(names: _Names, classes: str, identifier: str) -> bool:
+    if not names.words.isdisjoint(words_of_names(classes, identifier)):
+        return True
+    return names.pairs.search(f"{classes} {identifier}".lower()) is not None
 
 
 def _is_framing_header(node: Node, page: int) -> bool:

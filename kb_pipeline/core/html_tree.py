@@ -56,6 +56,11 @@ _HEAD_TAGS: Final = names("base basefont bgsound link meta noscript script style
 _NAME_PARTS: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+")
 
 
+def words_of_names(classes: str, identifier: str) -> frozenset[str]:
+    """The words that class and id are made of: `postBody side-bar` gives post, body, side, bar."""
+    return frozenset(word.lower() for word in _NAME_PARTS.findall(f"{classes} {identifier}"[:2_000]))
+
+
 class Node:
     """One element. `children` mixes nodes and the pieces of text between them, in document order."""
 
@@ -83,11 +88,9 @@ class Node:
         return f"{attributes.get('class', '')} {attributes.get('id', '')}".lower() if attributes else ""
 
     def words(self) -> frozenset[str]:
-        """The words that class and id are made of: `postBody side-bar` gives post, body, side, bar."""
-        if not self.attributes:
-            return frozenset()
-        written = f"{self.attributes.get('class', '')} {self.attributes.get('id', '')}"
-        return frozenset(word.lower() for word in _NAME_PARTS.findall(written[:2_000]))
+        """The words of class and id, as `words_of_names` has them."""
+        attributes = self.attributes
+        return words_of_names(attributes.get("class", ""), attributes.get("id", "")) if attributes else frozenset()
 
     def iter(self) -> Iterator[Node]:
         """The element itself and all below it, in document order."""
@@ -326,6 +329,21 @@ def measure(root: Node) -> None:
         # Grows while it is walked: level by level, so that backwards each element comes after all below it.
         nodes += [child for child in node.children if type(child) is Node]
     _measure(nodes)
+
+
+def measure_again(changed: Iterable[Node]) -> None:
+    """Measure elements that lost some of their children, and all above these: as `measure`, where nothing else of the
+    tree has changed since it was measured."""
+    found: dict[Node, None] = {}
+    for node in changed:
+        way: list[Node] = []
+        at: Node | None = node
+        while at is not None and at not in found:
+            way.append(at)
+            at = at.parent
+        found.update(dict.fromkeys(reversed(way)))
+    # Each comes after the one that holds it.
+    _measure(list(found))
 
 
 def _measure(nodes: list[Node]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.html_tree import H1, HEADING_BITS, HEADING_TAGS, Node, measure
+from kb_pipeline.core.html_tree import H1, HEADING_BITS, HEADING_TAGS, Node
 from kb_pipeline.core.markdown_anchors import HEADINGS, without_permalinks
 from kb_pipeline.core.markdown_code import code_text
 from kb_pipeline.core.markdown_notes import ClassKind, class_kind, icon_cell, icon_name, is_code, is_note, is_numbers
@@ -40,9 +40,7 @@ class Markdown:
 
 
 def write_markdown(nodes: Sequence[Node], base_url: str, limit: int = MAX_CHARACTERS) -> Markdown:
-    """Write the nodes one after the other, links made absolute against `base_url`, at most `limit` characters."""
-    for node in nodes:
-        measure(node)
+    """Write measured nodes one after the other, links made absolute against `base_url`, at most `limit` characters."""
     walk = _Walk(base_url, limit)
     walk.run(nodes)
     walk.flush()

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kb_pipeline.core import html_tree
-from kb_pipeline.core.html_tree import BIT_OF, bits, measure, parse_html, with_tree
+from kb_pipeline.core.html_tree import BIT_OF, Node, bits, measure, measure_again, parse_html, with_tree
 
 TAGS = [
     "html",
@@ -48,6 +48,19 @@ def test_a_page_is_measured_as_it_is_built(html):
     built = sizes(document)
     measure(document)
     assert built == sizes(document)
+
+
+@given(SOUP, st.sets(st.integers(0, 25)))
+@example("<div><p>a<h1>b</h1></div><p>c", {1, 3})
+def test_a_tree_that_lost_elements_is_measured_again_where_it_changed(html, places):
+    document, _ = parse_html(html)
+    changed = [node for place, node in enumerate(document.iter()) if place in places]
+    for holder in reversed(changed):
+        holder.children = [child for child in holder.children[1:] if isinstance(child, Node)]
+    measure_again(reversed(changed))
+    again = sizes(document)
+    measure(document)
+    assert again == sizes(document)
 
 
 def test_a_page_that_was_cut_or_is_too_deep_is_measured_as_well(monkeypatch):

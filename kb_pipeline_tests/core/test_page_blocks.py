@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_pipeline.core.block_choice import chosen_blocks, threshold
+from kb_pipeline.core.block_choice import chosen_blocks, keep_content, threshold
 from kb_pipeline.core.block_model import Ensemble
-from kb_pipeline.core.html_tree import Node, measure, parse_html, with_tree
+from kb_pipeline.core.html_tree import BIT_OF, Node, measure, parse_html, with_tree
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import read_blocks
+from kb_pipeline.core.page_metadata import read_metadata
 
 TAGS = st.sampled_from(
     ["div", "p", "ul", "li", "table", "tr", "td", "th", "span", "a", "h2", "pre", "dl", "dt", "section"]
@@ -91,6 +92,23 @@ def test_a_heading_goes_with_what_follows_it():
     headings = np.array([True, True, False, True, False, False])
     kept = chosen_blocks(shares, words, np.zeros(6, dtype=bool), headings)
     assert kept.tolist() == [True, True, True, False, False, True]
+
+
+def test_the_content_that_is_kept_is_measured():
+    prose = "".join(
+        f"<p>The ferry runs from pier {pier} at every full hour, from April until the autumn.</p>" for pier in range(9)
+    )
+    html = f"<div><nav><ul><li><a href=/>Home</a></ul></nav><div hidden><h2>Gone</h2></div><div>{prose}</div></div>"
+
+    def read(telling: list[Node], _cut: bool) -> None:
+        body = keep_content(telling[0], read_metadata(telling, ""), "")
+        assert body is not None
+        assert not body.holds & BIT_OF["nav"]
+        kept = [(node.letters, node.link_letters, node.holds) for node in body.iter()]
+        measure(body)
+        assert kept == [(node.letters, node.link_letters, node.holds) for node in body.iter()]
+
+    with_tree(html, read)
 
 
 def test_a_page_that_was_read_leaves_nothing_for_the_collector():
