@@ -30,7 +30,7 @@ from benchmarks.extraction import SETS, load_score
 from kb_pipeline.core import block_model
 from kb_pipeline.core.block_choice import chosen_blocks, read_page
 from kb_pipeline.core.block_features import heading_blocks, static_features
-from kb_pipeline.core.block_words import LOOKED_AT, Outline, WordScores, bare_word, scored_features
+from kb_pipeline.core.block_words import LOOKED_AT, NameScores, Outline, WordScores, bare_word, scored_features
 from kb_pipeline.core.html_tree import with_tree
 from kb_pipeline.core.page_metadata import read_metadata
 
@@ -251,7 +251,7 @@ def _log_odds(shares: _Shares, prior: float, least: int) -> dict[str, float]:
 
 def matrix(page: Page, tables: Tables) -> NDArray[np.float32]:
     """All features of a page's blocks."""
-    scored = scored_features(page.names, page.words, page.headings, tables[0], WordScores(tables[1]))
+    scored = scored_features(page.names, page.words, page.headings, NameScores(tables[0]), WordScores(tables[1]))
     return np.concatenate([page.rows, scored], axis=1)
 
 
@@ -332,7 +332,7 @@ def check(pages: Sequence[Page], score: ModuleType, keep: Path | None) -> None:
 
 
 def _kept(model: block_model.BlockModel, page: Page) -> NDArray[np.bool_]:
-    rows = matrix(page, (dict(model.name_scores), dict(model.word_scores.table)))
+    rows = matrix(page, (dict(model.name_scores.table), dict(model.word_scores.table)))
     words = np.array([len(block) for block in page.blocks])
     return chosen_blocks(model.trees.shares(rows), words, page.titles, page.headings)
 

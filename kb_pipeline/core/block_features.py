@@ -58,17 +58,21 @@ class PageKind:
     og_type: str
 
 
-def _held(context: Context) -> tuple[float, ...]:
-    """What an element that holds blocks is like."""
-    node = context.node
-    return (
-        context.depth,
-        context.alike,
-        context.most_alike,
-        context.chosen,
-        node.letters,
-        node.link_letters,
-        len(node.children),
+def _held(contexts: Sequence[Context]) -> NDArray[np.float32]:
+    """What the elements that hold blocks are like."""
+    return _rows(
+        [
+            (
+                context.depth,
+                context.alike,
+                context.most_alike,
+                context.chosen,
+                (node := context.node).letters,
+                node.link_letters,
+                len(node.children),
+            )
+            for context in contexts
+        ]
     )
 
 
@@ -85,7 +89,7 @@ def _own(blocks: Sequence[Block], outline: Outline, title: frozenset[str]) -> ND
             for block in blocks
         ]
     )
-    held = _rows([_held(context) for context in outline.contexts])
+    held = _held(outline.contexts)
     at = outline.of_blocks
     over = outline.above[at]
     grand = outline.above[over]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kb_pipeline.core.block_features import PageKind, heading_blocks, static_features
-from kb_pipeline.core.block_words import LOOKED_AT, Outline, WordScores, scored_features
+from kb_pipeline.core.block_words import LOOKED_AT, NameScores, Outline, WordScores, scored_features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class Ensemble:
 class BlockModel:
     """The tables of words, and the trees."""
 
-    name_scores: Mapping[str, float]
+    name_scores: NameScores
     word_scores: WordScores
     trees: Ensemble
 
@@ -90,4 +90,4 @@ def read_model(path: Path) -> BlockModel:
             int(stored["depth"]),
             float(stored["bias"]),
         )
-    return BlockModel(tables["names"], WordScores(tables["words"]), trees)
+    return BlockModel(NameScores(tables["names"]), WordScores(tables["words"]), trees)

@@ -26,6 +26,7 @@ LOOKED_AT: Final = 8
 _WORD_EDGES: Final = ".,:;!?()[]{}\"'`´“”„«»‹›…|/\\-–—•·→←↑>*#&+=_"  # noqa: RUF001 - punctuation as pages have it
 _MOST_REMEMBERED: Final = 50_000
 _LONGEST_REMEMBERED: Final = 40
+_LONGEST_NAMES: Final = 400
 
 Summary = tuple[float, float, float, int]
 """Lowest and highest score, their sum, and how many."""
@@ -97,6 +98,23 @@ class WordScores(dict[str, float]):
         return score
 
 
+class NameScores(dict[tuple[str, ...], Summary]):
+    """What a table says of an element's names. Remembers what it was asked, as WordScores does."""
+
+    def __init__(self, table: Mapping[str, float]) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, named: tuple[str, ...]) -> Summary:
+        found = list(filter(None, map(self.table.get, named)))
+        summary = (min(found), max(found), sum(found), len(found)) if found else _NOTHING_SAID
+        if sum(map(len, named)) <= _LONGEST_NAMES:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[named] = summary
+        return summary
+
+
 def bare_word(written: str) -> str:
     """A word as the table has it."""
     return written.strip(_WORD_EDGES).lower()
@@ -106,7 +124,7 @@ def scored_features(
     names: Names,
     words: Sequence[Sequence[str]],
     heading: NDArray[np.bool_],
-    name_scores: Mapping[str, float],
+    name_scores: NameScores,
     word_scores: WordScores,
 ) -> NDArray[np.float32]:
     """Rows of what the tables say. `words` are the first LOOKED_AT of each block."""
@@ -136,7 +154,7 @@ def _word_rows(words: Sequence[Sequence[str]], scores: WordScores) -> NDArray[np
     return rows
 
 
-def _name_rows(names: Names, scores: Mapping[str, float]) -> NDArray[np.float32]:
+def _name_rows(names: Names, scores: NameScores) -> NDArray[np.float32]:
     """For each block: lowest, highest, sum and mean of its names and all above; lowest, highest and sum of those of
     three levels; the sum of its own."""
     own, whole = _summaries(names, scores)
@@ -161,27 +179,27 @@ def _name_rows(names: Names, scores: Mapping[str, float]) -> NDArray[np.float32]
     return rows.astype(np.float32)
 
 
-def _summaries(names: Names, scores: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _summaries(names: Names, scores: NameScores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Of each element's names, and of these with all above."""
-    known: dict[tuple[str, ...], int] = {}
-    own, whole = [_NOTHING_SAID], [_NOTHING_SAID]
-    own_places: list[int] = []
-    places: list[int] = []
-    for named, up in zip(names.named, names.above.tolist(), strict=True):
-        place = known.get(named)
-        if place is None:
-            found = list(filter(None, map(scores.get, named)))
-            place = known[named] = len(own) if found else 0
-            if found:
-                own.append((min(found), max(found), sum(found), len(found)))
-        above = places[up] if places else 0
-        own_places.append(place)
-        if place:
-            one, other = own[place], whole[above]
-            above = len(whole)
-            whole.append((min(one[0], other[0]), max(one[1], other[1]), one[2] + other[2], one[3] + other[3]))
-        places.append(above)
-    return _table(own)[own_places], _table(whole)[places]
+    own = list(map(scores.__getitem__, names.named))
+    whole: list[Summary] = []
+    for (low, high, total, count), up in zip(own, names.above.tolist(), strict=True):
+        if not whole:
+            whole.append((low, high, total, count))
+        elif count:
+            least, most, others, before = whole[up]
+            # `min` and `max` take three times as long.
+            whole.append(
+                (
+                    low if low < least else least,  # noqa: FURB136
+                    high if high > most else most,  # noqa: FURB136
+                    total + others,
+                    count + before,
+                )
+            )
+        else:
+            whole.append(whole[up])
+    return _table(own), _table(whole)
 
 
 def _table(rows: Sequence[Summary]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_pipeline.core.block_features import heading_blocks
-from kb_pipeline.core.block_words import Outline, WordScores, scored_features
+from kb_pipeline.core.block_words import NameScores, Outline, WordScores, scored_features
 from kb_pipeline.core.html_tree import parse_html
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import read_blocks
@@ -43,7 +43,8 @@ def test_each_block_has_the_scores_of_the_names_around_it_and_of_its_words(html)
     document, _ = parse_html(f"<body class=post>{html}")
     blocks = read_blocks(document.find("body"), main_of)
     words = [block.words for block in blocks]
-    scored = scored_features(Outline.of(blocks).names(), words, heading_blocks(blocks), NAMES, WordScores(WORDS))
+    tables = NameScores(NAMES), WordScores(WORDS)
+    scored = scored_features(Outline.of(blocks).names(), words, heading_blocks(blocks), *tables)
     for block, row in zip(blocks, scored, strict=True):
         levels = named_above(block.context)
         low, high, total, _ = summed(levels[:3])
@@ -63,3 +64,14 @@ def test_words_that_were_looked_up_are_remembered_up_to_a_limit(monkeypatch):
     assert len(scores) <= 3
     assert scores["x" * 1_000] == 0.0
     assert "x" * 1_000 not in scores
+
+
+def test_names_that_were_looked_up_are_remembered_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr("kb_pipeline.core.block_words._MOST_REMEMBERED", 2)
+    scores = NameScores(NAMES)
+    assert scores["menu", "post", "other"] == (-1.5, 2.0, 0.5, 2)
+    assert scores["menu", "post", "other"] is scores["menu", "post", "other"]
+    assert [scores[name,][3] for name in ("other", "body", "menu")] == [0, 1, 1]
+    assert len(scores) <= 2
+    assert scores["x" * 1_000,][3] == 0
+    assert ("x" * 1_000,) not in scores
