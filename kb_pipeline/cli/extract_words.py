@@ -28,7 +28,8 @@ _REASONS: Final[Mapping[Reason, str]] = {
     Reason.COMPANION_NAME: "beside the content by its class name",
     Reason.OUTSIDE: "outside of what the page marks as its content",
     Reason.FIRST_H1: "the first h1",
-    Reason.HEADING: "heading of kept text",
+    Reason.HEADING: "heading or price of kept text",
+    Reason.BOX: "in a table, list of terms or figure that is mostly kept",
     Reason.MARKED: "within what the page marks as its content",
     Reason.REMAINS: "no chrome, on a page that is kept whole",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from kb_pipeline.core.block_features import PageKind, heading_blocks
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.html_tree import BIT_OF, Node, measure_again
+from kb_pipeline.core.html_tree import BIT_OF, Node, measure_again, names
 from kb_pipeline.core.main_content import main_of
-from kb_pipeline.core.page_blocks import MAX_BLOCKS, read_blocks
+from kb_pipeline.core.page_blocks import MAX_BLOCKS, TAG_BITS, read_blocks
 from kb_pipeline.core.reasons import NotWeighed, Reason
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.page_blocks import Block
+    from kb_pipeline.core.page_blocks import Block, Context
     from kb_pipeline.core.page_metadata import PageMetadata
     from kb_pipeline.core.trace import Trace
 
@@ -30,6 +31,10 @@ LEAST_SHARE: Final = 0.1
 ENOUGH_SHARE: Final = 0.5
 """and one more likely than this always is."""
 _LENIENCE: Final = 0.9
+BOX_TAGS: Final = names("table dl figure")
+_BOX_BITS: Final = sum(TAG_BITS[tag] for tag in BOX_TAGS)
+_PRICE: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:[$€£¥₹]|EUR|USD|kr\b|zł)")
+MOST_PRICE_WORDS: Final = 6
 _CODE: Final = BIT_OF["pre"]
 
 
@@ -55,7 +60,9 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
     shares = block_model().shares(blocks, kind)
     titles = np.array([block.context.node.tag == "h1" for block in blocks])
     words = np.array([len(block.words) for block in blocks])
-    kept = chosen_blocks(shares, words, titles, heading_blocks(blocks), trace)
+    leading = heading_blocks(blocks) | np.array([_is_price(block) for block in blocks])
+    kept = chosen_blocks(shares, words, titles, leading, trace)
+    keep_whole_boxes(blocks, kept, words, trace)
     if letters[kept].sum() < ENOUGH_LETTERS:
         return NotWeighed.LITTLE_LEFT
     if trace is not None:
@@ -88,20 +95,44 @@ def chosen_blocks(
     shares: NDArray[np.float64],
     words: NDArray[np.integer],
     titles: NDArray[np.bool_],
-    headings: NDArray[np.bool_],
+    leading: NDArray[np.bool_],
     trace: Trace | None = None,
 ) -> NDArray[np.bool_]:
-    """Which blocks are kept: the likely ones, the headings of what is kept, and the first h1."""
+    """Which blocks are kept: the likely ones, what leads them (headings, and prices between those and the text),
+    and the first h1."""
     kept = np.asarray(shares >= threshold(shares, words))
     if titles.any():
         _raise(int(np.argmax(titles)), kept, Reason.FIRST_H1, trace)
-    heads_kept = False
+    leads_kept = False
     for place in range(len(kept) - 1, -1, -1):
-        if not headings[place]:
-            heads_kept = bool(kept[place])
-        elif heads_kept:
+        if not leading[place]:
+            leads_kept = bool(kept[place])
+        elif leads_kept:
             _raise(place, kept, Reason.HEADING, trace)
     return kept
+
+
+def _is_price(block: Block) -> bool:
+    return len(block.words) <= MOST_PRICE_WORDS and _PRICE.search(block.text) is not None
+
+
+def keep_whole_boxes(
+    blocks: Sequence[Block], kept: NDArray[np.bool_], words: NDArray[np.integer], trace: Trace | None = None
+) -> None:
+    """Keep all of a table, definition list or figure of which at least half of the words are kept: its parts say little
+    without each other."""
+    boxes: dict[int, list[int]] = {}
+    for place, block in enumerate(blocks):
+        context: Context | None = block.context if block.context.tags & _BOX_BITS else None
+        while context is not None:
+            if context.node.tag in BOX_TAGS:
+                boxes.setdefault(id(context), []).append(place)
+            context = context.above
+    for places in boxes.values():
+        inside = words[places]
+        if inside[kept[places]].sum() * 2 >= inside.sum():
+            for place in places:
+                _raise(place, kept, Reason.BOX, trace)
 
 
 def _raise(place: int, kept: NDArray[np.bool_], reason: Reason, trace: Trace | None) -> None:

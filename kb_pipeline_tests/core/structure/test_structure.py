@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from kb_pipeline.core.extract import extract
+from kb_pipeline.core.extract import examine, extract
+from kb_pipeline.core.reasons import Way
+from kb_pipeline.core.trace import Trace
 from kb_pipeline_tests.core.structure.reading import read_structures
 
 SAMPLES = Path(__file__).parent / "samples"
 EXACT = ("code", "tables", "terms", "notes", "labels", "images", "math")
 """What a sample does not name it must not have."""
+PROSE = (
+    "the keeper walks the length of the main, writes down what each of the gauges says, and closes the valve upstream"
+    " where the pressure has fallen, after whoever lives below was told a day before."
+)
+PRICING = "https://waterworks.example/pricing"
 PAGE_FIELDS = ("title", "description", "language", "canonical", "published", "modified", "author")
 
 
@@ -34,3 +41,15 @@ def test_the_markdown_of_a_page_gives_its_structures_back(name):
     for name_of_field in PAGE_FIELDS:
         if name_of_field in expected:
             assert getattr(page, name_of_field) == expected[name_of_field]
+
+
+def test_plans_keep_their_names_and_prices_on_a_page_whose_content_is_chosen_by_blocks():
+    """The sample itself has too few letters for that."""
+    lines = (SAMPLES / "pricing.html").read_text(encoding="utf-8").partition("</p>")
+    months = ("first", "second", "third", "fourth", "fifth")
+    prose = "".join(f"<p>In the {month} {PROSE}</p>" for month in months)
+    trace = Trace()
+    page = examine("".join((*lines[:2], prose, lines[2])).encode(), "text/html", PRICING, trace=trace).text
+    assert trace.way is Way.BLOCKS
+    headings = [text for _, text in read_structures(page.markdown).headings]
+    assert headings == ["Pricing", "Free Plan $0/mo", "Developer Plan $20/mo", "Business Plan $200/mo", "Questions"]
