@@ -14,6 +14,9 @@ import pyarrow as pa
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from kb_pipeline.store.lance_indexes import VECTOR_COLUMN
+from kb_pipeline.store.multivectors import matrices
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -145,19 +148,18 @@ def _lance_differences(name: str, reference: pa.Table, other: pa.Table) -> list[
         return [f"{name}: {len(reference)} rows against {len(other)}"]
     if reference.column_names != other.column_names:
         return [f"{name}: columns {reference.column_names} against {other.column_names}"]
-    exact = [column for column in reference.column_names if column != "vector"]
+    exact = [column for column in reference.column_names if column != VECTOR_COLUMN]
     found = [f"{name}.{column} differs" for column in exact if not reference[column].equals(other[column])]
-    if "vector" in reference.column_names and not found and len(reference):
+    if VECTOR_COLUMN in reference.column_names and not found and len(reference):
         worst = 1 - float(np.min(np.sum(vectors(reference) * vectors(other), axis=1)))
         if worst > COSINE_TOLERANCE:
-            found.append(f"{name}.vector: a cosine of {1 - worst:.5f}")
+            found.append(f"{name}.{VECTOR_COLUMN}: a cosine of {1 - worst:.5f}")
     return found
 
 
 def vectors(table: pa.Table) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """[n, dimension]."""
-    flat = table["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(flat, np.float32).reshape(len(table), -1)
+    """Those of all rows, one after the other: [n, dimension]."""
+    return np.concatenate(matrices(table[VECTOR_COLUMN]))
 
 
 def repeated(values: Iterable[str]) -> list[str]:
