@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from kb_pipeline_tests.sites.replies import Reply, page, prose
 from kb_pipeline_tests.sites.server import LoopbackSite
 
 ADDRESS = "https://example.org/guide/ferry"
+NOBODY = 65534
 SENTENCES = (
     "The ferry runs from the north pier at every full hour, from the first of April until the last of October.",
     "In a strong wind it does not sail, and a red ball is hoisted above the house of the harbour master.",
@@ -215,13 +217,24 @@ def test_what_cannot_be_read_is_an_error_with_its_cause_and_cure(call, monkeypat
     assert error["exit_code"] == code
 
 
+@contextlib.contextmanager
+def nobody():
+    """Be a user to whom permissions apply, where the tests run as root."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 def test_what_one_may_not_read_is_said(call, monkeypatch, saved, tmp_path):
     monkeypatch.chdir(tmp_path)
+    assert call("extract", saved.name).code == ExitCode.OK
     saved.chmod(0)
-    try:
-        with saved.open("rb"):
-            pytest.skip("this user may read everything")
-    except PermissionError:
+    with nobody():
         answer = call("extract", saved.name)
     assert answer.code == ExitCode.USAGE
     assert "may not be read by this user" in answer.err
