@@ -35,6 +35,7 @@ BOX_TAGS: Final = names("table dl figure")
 _BOX_BITS: Final = sum(TAG_BITS[tag] for tag in BOX_TAGS)
 _PRICE: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:[$€£¥₹]|EUR|USD|kr\b|zł)")
 MOST_PRICE_WORDS: Final = 6
+"""A block with more tells of a price, and is none."""
 _CODE: Final = BIT_OF["pre"]
 
 

@@ -36,9 +36,10 @@ class Packed:
     carried: tuple[Unit, ...]
     own: tuple[Unit, ...]
 
-    def render(self) -> str:
-        """The chunk's Markdown. A fence or table that began in an earlier chunk opens again."""
-        return render((*self.carried, *self.own))[0]
+    def render(self) -> tuple[str, list[tuple[int, int]]]:
+        """The chunk's Markdown, and where in it each unit stands. A fence or table that began in an earlier chunk opens
+        again."""
+        return render((*self.carried, *self.own))
 
 
 def pack(units: Sequence[Unit], headings: Sequence[str], limits: Limits) -> list[Packed]:

@@ -97,6 +97,8 @@ def chunk(text: Text, count_tokens: Callable[[str], int], options: ChunkOptions 
 class _Made:
     packed: Packed
     text: str
+    places: Sequence[tuple[int, int]]
+    """Where in the text each unit stands."""
     tokens: int
 
 
@@ -135,15 +137,18 @@ class _Page:
         options = self.options
         units = cut_into_units(self._blocks, Sizes(self._count_tokens, target, target - options.overlap))
         headings = ["\n".join(path) for path in self._paths[1:]]
-        chunks = pack(units, headings, Limits(target, options.overlap, options.section))
-        return [_Made(chunk, text := chunk.render(), self._count_tokens(text)) for chunk in chunks]
+        made = []
+        for chunk in pack(units, headings, Limits(target, options.overlap, options.section)):
+            text, places = chunk.render()
+            made.append(_Made(chunk, text, places, self._count_tokens(text)))
+        return made
 
     def chunk(self, ordinal: int, made: _Made) -> Chunk:
         """The finished chunk. It stands where its first words do that are its own and no heading."""
         own = made.packed.own
         content = _content(own)
         path = self._paths[content.heading]
-        pieces = self._pieces(made.packed)
+        pieces = self._pieces(made)
         return Chunk(
             ordinal=ordinal,
             text=made.text,
@@ -156,14 +161,14 @@ class _Page:
             hash=fingerprint(*(piece.reads for piece in pieces)),
         )
 
-    def _pieces(self, packed: Packed) -> tuple[Piece, ...]:
+    def _pieces(self, made: _Made) -> tuple[Piece, ...]:
         """What is embedded of a chunk. The description goes before the first piece alone: before each it would make
         all of a page alike."""
-        _, places = render((*packed.carried, *packed.own))
-        at = len(packed.carried)
+        places = made.places
+        at = len(made.packed.carried)
         pieces = []
         about = self._about
-        for units in cut_into_pieces(packed.own, PieceSizes(self.options.piece, self.options.paragraph)):
+        for units in cut_into_pieces(made.packed.own, PieceSizes(self.options.piece, self.options.paragraph)):
             content = _content(units)
             pieces.append(
                 Piece(

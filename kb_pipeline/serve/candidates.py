@@ -104,7 +104,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def of_pages(table: Table, page_ids: Sequence[str], vector: Question | None) -> dict[str, list[Passage]]:
+def of_pages(table: Table, page_ids: Sequence[str], vector: Question) -> dict[str, list[Passage]]:
     """All passages of these pages, in reading order."""
     found: dict[str, list[Passage]] = {page_id: [] for page_id in page_ids}
     rows = read_pages(table, sorted(found), columns=COLUMNS, order=("page_id", "ordinal"))

@@ -3,6 +3,7 @@ question."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.model import Excerpt, Hit
@@ -22,6 +23,7 @@ quoted by an earlier one, so that the first results are the same however many ar
 LEFT_OUT: Final = "[…]"
 """Stands between parts of a page that do not follow each other."""
 _LEFT_OUT_TOKENS: Final = 4
+_GAP: Final = "\n\n"
 RELEVANT: Final = 0.6
 """Of another piece of the page: how near it must be to the question, as a share of the best one's nearness."""
 MOST_PIECES: Final = 6
@@ -48,13 +50,14 @@ class Chosen:
                 self.scored.append((score, passage))
 
     def hits(self, site_id: str, pages: Mapping[str, Sequence[Passage]]) -> list[Hit]:
-        """The results. `pages` has all passages of their pages, in reading order."""
-        taken: dict[str, set[Place]] = {page_id: set() for page_id in pages}
+        """The results. `pages` has all passages of their pages, in reading order; a page that it lacks is quoted no
+        further than its passage."""
+        taken: defaultdict[str, set[Place]] = defaultdict(set)
         for _, passage in self.scored[:READ_TOGETHER]:
             taken[passage.page_id].update(_places(passage))
         hits = []
         for score, passage in self.scored:
-            page = pages[passage.page_id]
+            page = pages.get(passage.page_id, ())
             taken[passage.page_id].update(_places(passage))
             more = _more_of_page(passage, page, taken[passage.page_id])
             taken[passage.page_id].update(more)
@@ -98,7 +101,7 @@ def _parts(passage: Passage, page: Sequence[Passage], more: Sequence[Place]) -> 
     for ordinal, first, last in sorted(quoted):
         other = by_ordinal.get(ordinal, passage)
         whole = ordinal == passage.ordinal
-        follows = end is not None and _next(end, by_ordinal) == (ordinal, first)
+        follows = end is None or _next(end, by_ordinal) == (ordinal, first)
         parts.append((follows, _whole(passage) if whole else _piece(other, first)))
         end = ordinal, last
     return parts
@@ -123,10 +126,7 @@ def _hit(
     site_id: str, score: float, passage: Passage, parts: Sequence[tuple[bool, Excerpt]], also_at: Sequence[str]
 ) -> Hit:
     best = _piece(passage, passage.best)
-    texts = [
-        f"{'' if number == 0 else '' if follows else f'{LEFT_OUT}{_GAP}'}{part.text}"
-        for number, (follows, part) in enumerate(parts)
-    ]
+    texts = [part.text if follows else f"{LEFT_OUT}{_GAP}{part.text}" for follows, part in parts]
     return Hit(
         site_id=site_id,
         page_id=passage.page_id,
@@ -140,6 +140,3 @@ def _hit(
         parts=tuple(part for _, part in parts),
         also_at=tuple(also_at),
     )
-
-
-_GAP: Final = "\n\n"

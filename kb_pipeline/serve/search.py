@@ -122,6 +122,8 @@ def _hits(
         return []
     vector = embedder.embed_query(question) if embedder else None
     chosen = Chosen(_ranked(table, question, mode, max(CANDIDATES, 4 * limit), vector), limit)
+    if vector is None:  # what else a page says of the question is told by vectors alone
+        return chosen.hits(site_id, {})
     page_ids = sorted({passage.page_id for _, passage in chosen.scored})
     return chosen.hits(site_id, of_pages(table, page_ids, vector))
 

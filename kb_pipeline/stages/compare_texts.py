@@ -13,15 +13,14 @@ import pyarrow as pa
 
 from kb_pipeline.core import extract as extraction
 from kb_pipeline.core.chunking import ChunkOptions
-from kb_pipeline.core.fingerprints import Recipe
 from kb_pipeline.core.sync import Mark, sync
 from kb_pipeline.core.text_changes import unified_diff
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 from kb_pipeline.stages.chunk import cut, token_counter_of
-from kb_pipeline.stages.embed import vectors_spec
+from kb_pipeline.stages.embed import earlier_versions, vectors_spec
 from kb_pipeline.stages.estimate import EMBEDDED_TOKENS_A_SECOND
-from kb_pipeline.stages.extract import BATCH_PAGES, STEP, SnapshotSource, derive_texts
+from kb_pipeline.stages.extract import BATCH_PAGES, SnapshotSource, derive_texts, text_recipe
 from kb_pipeline.stages.page_comparison import (
     CONTENT,
     FACTS,
@@ -36,11 +35,10 @@ from kb_pipeline.stages.page_comparison import (
 )
 from kb_pipeline.stages.report import Progress, quiet
 from kb_pipeline.stages.text_limits import any_fetched_in, share_of, too_many
-from kb_pipeline.store.lance import at_version, read_pages, read_rows, tags
+from kb_pipeline.store.lance import at_version, read_pages, read_rows
 from kb_pipeline.store.lance_marks import page_marks
 from kb_pipeline.store.reports import Reports
 from kb_pipeline.store.schemas import TEXTS
-from kb_pipeline.store.vectors import LIVE_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +110,7 @@ def compare_site(
         SnapshotSource(stores, site_id),
         found,
         lambda marks, snapshots: derive_texts(marks, snapshots, settings.bot_token),
-        recipe=_recipe(settings),
+        recipe=text_recipe(settings),
         now=stores.now,
         retry_after=lambda _attempts: timedelta(0),
         batch_keys=BATCH_PAGES,
@@ -135,10 +133,6 @@ def compare_page(stores: Stores, settings: Settings, site_id: str, page_id: str)
     return PageDiff(compared(old, new), tuple(unified_diff(old["markdown"] if old else "", new["markdown"])))
 
 
-def _recipe(settings: Settings) -> Recipe:
-    return Recipe(STEP, extraction.EXTRACTOR_VERSION, {"bot_token": settings.bot_token})
-
-
 def _newest(stores: Stores, site_id: str, name: str) -> Table | None:
     """The table, fixed at its newest version; None where it was never made."""
     store = stores.site(site_id)
@@ -152,7 +146,8 @@ class _Found:
         self._stores = stores
         self._site = site
         self._texts = _newest(stores, site.site_id, TEXTS)
-        self._vectors = _versions(_newest(stores, site.site_id, vectors_spec(embedder).name))
+        vectors = _newest(stores, site.site_id, vectors_spec(embedder).name)
+        self._vectors = earlier_versions(vectors) if vectors is not None else []
         self._count_tokens = token_counter_of(settings).count
         refresh = stores.refreshes.latest(site.site_id)
         self._generation = refresh.generation if refresh else 0
@@ -273,14 +268,6 @@ def _stored(texts: Table | None, page_ids: Sequence[str]) -> dict[str, Row]:
     wanted = ("page_id", "characters", *CONTENT, *FACTS)
     columns = [name for name in wanted if name in texts.schema.names]
     return {row["page_id"]: row for row in read_pages(texts, page_ids, columns=columns).to_pylist()}
-
-
-def _versions(vectors: Table | None) -> list[Table]:
-    """Where `stages.embed` looks for known vectors: the newest version, and the live one."""
-    if vectors is None:
-        return []
-    live = tags(vectors).get(LIVE_TAG)
-    return [vectors] if live in {None, vectors.version} else [vectors, at_version(vectors, live)]
 
 
 def _known(vectors: Sequence[Table], hashes: Mapping[str, int]) -> set[str]:

@@ -82,7 +82,7 @@ def embed_chunks(
         table = store.ensure(spec)
         lance = LanceSink(table, spec, stores.failures, site_id=site_id, step=STEP, assert_held=lock.assert_held)
         sink = ToldSink(lance, in_sight=lambda marks: _with_chunks(marks, stores, site_id, source))
-        derive = _Derive(site_id, embedder, spec, _earlier_versions(table), progress)
+        derive = _Derive(site_id, embedder, spec, earlier_versions(table), progress)
         tally = run_sync(
             stores,
             source,
@@ -99,7 +99,7 @@ def embed_chunks(
         return EmbedReport(counts, change_rows(stores, site_id, tally, STEP))
 
 
-def _earlier_versions(table: Table) -> list[Table]:
+def earlier_versions(table: Table) -> list[Table]:
     """Where known vectors are looked up: the table as it is now, and as it is live. A page that moved is deleted
     under one id and added under another, and after a roll-back the live version has what the newest lacks."""
     versions = [at_version(table)]

@@ -66,7 +66,6 @@ def extract_texts(
     A page whose body cannot be read is recorded as failed and keeps its old text.
     """
     stores.sites.get(site_id)
-    recipe = Recipe(STEP, extraction.EXTRACTOR_VERSION, {"bot_token": settings.bot_token})
     with stores.site_lock(site_id, f"{STEP} {run_id or ''}".strip()) as lock:
         store = stores.site(site_id)
         purged = purge_snapshots(store, Indexing(stores.database).removed(site_id))
@@ -78,7 +77,7 @@ def extract_texts(
             SnapshotSource(stores, site_id),
             ToldSink(sink, tell=lambda batch: ledger.record(site_id, titles_and_lengths(batch))),
             lambda marks, snapshots: derive_texts(marks, snapshots, settings.bot_token),
-            recipe=recipe,
+            recipe=text_recipe(settings),
             what="reading pages",
             progress=progress,
             keep_going=keep_going,
@@ -88,6 +87,11 @@ def extract_texts(
         report.counts["snapshots_deleted"] = purged
         _list_doubtful(store, report)
         return report
+
+
+def text_recipe(settings: Settings) -> Recipe:
+    """What decides a body's text beside the body."""
+    return Recipe(STEP, extraction.EXTRACTOR_VERSION, {"bot_token": settings.bot_token})
 
 
 def purge_snapshots(store: SiteStore, removed: Iterator[str]) -> int:
