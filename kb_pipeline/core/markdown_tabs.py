@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _MOSTLY: Final = 0.8
 """Share of a tab list's letters that are in its tabs."""
 _MOST_TABS: Final = 50
+_LONGEST_LABEL: Final = 100
+"""Letters. What calls itself a tab and says more holds its panel, or describes it."""
 _MOST_BESIDE: Final = 400
 """Elements and pieces of text around a row: each row looks at all of them."""
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "data-w-tab", "data-tab", "href")
@@ -44,7 +46,7 @@ class TabNames:
         Accordions call themselves tab lists too, and hold their panels.
         """
         tabs = [tab for tab in tab_list.iter() if tab.attributes.get("role") == "tab"]
-        if sum(tab.letters for tab in tabs) < tab_list.letters * _MOSTLY:
+        if sum(tab.letters for tab in tabs) < tab_list.letters * _MOSTLY or any(map(_is_no_label, tabs)):
             return False
         self._in_order.clear()
         labels = [name for tab in tabs if (name := tab.text())]
@@ -92,6 +94,10 @@ class TabNames:
             targets = (tab.get(name) for name in _TARGETS if name != "href" or tab.get(name).startswith("#"))
             if (target := next(filter(None, targets), "").removeprefix("#")) and (name := tab.text()):
                 self._by_target.setdefault(target, name)
+
+
+def _is_no_label(tab: Node) -> bool:
+    return tab.letters > _LONGEST_LABEL or any(node.attributes.get("role") == "tabpanel" for node in tab.iter())
 
 
 def _outermost(row: Node) -> list[Node]:

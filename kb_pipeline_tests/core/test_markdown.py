@@ -130,12 +130,20 @@ def test_each_tab_panel_stands_under_its_label_whether_it_is_shown_or_not():
     assert markdown(html) == "**npm**\n\n```\nnpm i\n```\n\n**yarn**\n\n```\nyarn add\n```\n"
 
 
-def test_an_accordion_that_calls_itself_a_tab_list_loses_nothing():
-    html = (
-        "<div role=tablist><h3><a role=tab href=#one>Question?</a></h3>"
-        "<div role=tabpanel class=collapse>An answer in some length, which is what the reader came for.</div></div>"
-    )
-    assert "An answer in some length" in markdown(html)
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h3><a role=tab href=#one>Question?</a></h3><div role=tabpanel><p>{answer}</p></div>",
+        "<div role=tab><h3>Question?</h3><div role=tabpanel><p>{answer}</p></div></div>",
+        "<div role=tab><h3>Question?</h3><div role=tabpanel><p>{short}</p></div></div>",
+        "<button role=tab><h3>Question?</h3><p>{answer}</p></button>",
+    ],
+)
+def test_an_accordion_that_calls_itself_a_tab_list_loses_nothing(html):
+    answer = "An answer in some length, which is what the reader came for, " * 2
+    written = markdown(f"<div role=tablist>{html.format(answer=answer, short='An answer')}</div>")
+    assert "Question?" in written
+    assert "An answer" in written
 
 
 @given(
