@@ -74,6 +74,22 @@ def newest_refresh(line: SiteLine) -> str:
 
 def needs_somebody(line: SiteLine) -> str | None:
     """What an operator has to do about the site, or None."""
+    return "; ".join(said for said in (_waits_for(line), _made_earlier(line)) if said) or None
+
+
+def _made_earlier(line: SiteLine) -> str | None:
+    """That what is live is from before pieces: it is searched as it is, less well."""
+    from kb_pipeline.store.schemas import is_of_earlier_version  # noqa: PLC0415 - loads the vector library
+
+    if line.live_table is None or not is_of_earlier_version(line.live_table):
+        return None
+    return (
+        f"what is live was made by an earlier version, one vector a passage, and is searched so: kb sites reindex"
+        f" {line.site_id} brings it up, or else the next refresh"
+    )
+
+
+def _waits_for(line: SiteLine) -> str | None:
     from kb_pipeline.stages.approve import WAITS  # noqa: PLC0415 - loads the stages
 
     if line.refresh_outcome is None and line.refresh_reason not in (None, WAITS):

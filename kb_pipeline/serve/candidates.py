@@ -12,6 +12,7 @@ from kb_pipeline.core.passage_kinds import PassageKind
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance import read_pages
 from kb_pipeline.store.lance_indexes import FULL_TEXT_COLUMN, VECTOR_COLUMN
+from kb_pipeline.store.layouts import as_pieces
 from kb_pipeline.store.multivectors import matrices
 
 if TYPE_CHECKING:
@@ -20,25 +21,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from kb_pipeline.store.lance import Table
+    from kb_pipeline.store.layouts import Searchable
 
     Question = NDArray[np.float32]
     """Vector of a question: [dimension], of unit length."""
 
-COLUMNS: Final = (
-    "chunk_id",
-    "page_id",
-    "url",
-    "title",
-    "heading_path",
-    "text",
-    "ordinal",
-    "tokens",
-    "kind",
-    "pieces",
-    VECTOR_COLUMN,
-)
-"""What search reads of a live version."""
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -70,22 +57,22 @@ class Passage:
         return max(self.likeness)
 
 
-def by_meaning(table: Table, question: Question, wanted: int) -> list[Passage]:
+def by_meaning(live: Searchable, question: Question, wanted: int) -> list[Passage]:
     """The passages with a piece that is near to the question, nearest first."""
-    with usable(table.uri):
-        query = table.search(question, vector_column_name=VECTOR_COLUMN).distance_type("cosine")
-        rows = query.select([*COLUMNS, "_distance"]).limit(wanted).to_arrow()
+    with usable(live.table.uri):
+        query = live.table.search(question, vector_column_name=live.layout.vector_column).distance_type("cosine")
+        rows = query.select([*live.layout.columns, "_distance"]).limit(wanted).to_arrow()
     return sorted(_passages(rows, question), key=lambda passage: (-passage.nearness, passage.chunk_id))
 
 
-def by_words(table: Table, question: str, wanted: int, vector: Question | None = None) -> list[Passage]:
+def by_words(live: Searchable, question: str, wanted: int, vector: Question | None = None) -> list[Passage]:
     """The passages that share words with the question, the best first; `vector` is that of the question."""
     from lancedb.query import MatchQuery  # noqa: PLC0415 - heavy
 
-    with usable(table.uri):
+    with usable(live.table.uri):
         words = MatchQuery(question, FULL_TEXT_COLUMN)  # type: ignore[call-arg] # its defaults are hidden from mypy
-        query = table.search(words, query_type="fts")
-        rows = query.select([*COLUMNS, "_score"]).limit(wanted).to_arrow()
+        query = live.table.search(words, query_type="fts")
+        rows = query.select([*live.layout.columns, "_score"]).limit(wanted).to_arrow()
     found = _passages(rows, vector)
     if vector is None:
         found = [replace(passage, best=_most_worded(passage, _words(question))) for passage in found]
@@ -104,16 +91,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def of_pages(table: Table, page_ids: Sequence[str], vector: Question) -> dict[str, list[Passage]]:
+def of_pages(live: Searchable, page_ids: Sequence[str], vector: Question) -> dict[str, list[Passage]]:
     """All passages of these pages, in reading order."""
     found: dict[str, list[Passage]] = {page_id: [] for page_id in page_ids}
-    rows = read_pages(table, sorted(found), columns=COLUMNS, order=("page_id", "ordinal"))
+    rows = read_pages(live.table, sorted(found), columns=live.layout.columns, order=("page_id", "ordinal"))
     for passage in _passages(rows, vector):
         found[passage.page_id].append(passage)
     return found
 
 
 def _passages(rows: pa.Table, question: Question | None) -> list[Passage]:
+    rows = as_pieces(rows)
     vectors = matrices(rows[VECTOR_COLUMN])
     others = rows.drop_columns([VECTOR_COLUMN]).to_pylist()
     return [_passage(row, vectors[at], question) for at, row in enumerate(others)]

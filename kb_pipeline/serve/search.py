@@ -10,13 +10,14 @@ import structlog
 
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import ConfigError, NotLive, StoreUnavailable
-from kb_pipeline.serve.candidates import COLUMNS, by_meaning, by_words, of_pages
+from kb_pipeline.serve.candidates import by_meaning, by_words, of_pages
 from kb_pipeline.serve.quoting import Chosen
 from kb_pipeline.serve.ranking import fused, in_order
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance import count_rows
+from kb_pipeline.store.layouts import searchable
 from kb_pipeline.store.rows import storable_text
-from kb_pipeline.store.schemas import vectors_table_name
+from kb_pipeline.store.schemas import earlier_vectors_table_name, vectors_table_name
 from kb_pipeline.store.vectors import LIVE_TAG
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kb_pipeline.serve.candidates import Question
     from kb_pipeline.serve.ranking import Scored
     from kb_pipeline.settings import Settings
-    from kb_pipeline.store.lance import Table
+    from kb_pipeline.store.layouts import Searchable
     from kb_pipeline.store.stores import Stores
 
 log = structlog.get_logger(__name__)
@@ -62,7 +63,7 @@ def search(
     operators), read to 1,000 characters; an empty one finds nothing.
 
     Raises SiteNotFound, NotLive before the first publication, ConfigError when the live vectors were made by another
-    model than the one that is set, or by an earlier version of this program, StoreError.
+    model than the one that is set, or by a version of this program whose tables this one does not know, StoreError.
     """
     started = time.perf_counter()
     stores.sites.get(site_id)
@@ -74,10 +75,10 @@ def search(
     if not question or limit < 1:
         return []
     embedder = None if mode is SearchMode.TEXT else embedder or open_embedder(settings)
-    table = _live_table(stores, live)
+    found = _searchable(stores, live)
     if embedder is not None:
         _check_model(embedder, live)
-    hits = _hits(table, site_id, question, mode, limit, embedder)
+    hits = _hits(found, site_id, question, mode, limit, embedder)
     millis = (time.perf_counter() - started) * 1000
     try:
         stores.queries.record(site_id, question, mode=mode, hits=len(hits), millis=millis, now=stores.now())
@@ -86,27 +87,27 @@ def search(
     return hits
 
 
-def _live_table(stores: Stores, live: Publication) -> Table:
+def _searchable(stores: Stores, live: Publication) -> Searchable:
     """The version the tag names, with its own indexes, on a handle that nobody else moves.
 
-    Raises ConfigError for one that an earlier version of this program wrote: what is kept is never rewritten, so its
-    columns are those of then.
+    Raises ConfigError for one whose columns this program does not know: what is kept is never rewritten.
     """
     table = stores.site(live.site_id).table(live.table_name)
     with usable(table.uri):
         table.checkout(LIVE_TAG)
-        lacking = set(COLUMNS).difference(table.schema.names)
-    if lacking:
+    found = searchable(table)
+    if found is None:
         message = (
-            f"what is live of site {live.site_id!r} was made by an earlier version of this program, and this one cannot"
+            f"what is live of site {live.site_id!r} was made by another version of this program, and this one cannot"
             f" search it: `kb sites reindex {live.site_id}` makes it anew from what is stored, without asking the site"
         )
         raise ConfigError(message)
-    return table
+    return found
 
 
 def _check_model(embedder: Embedder, live: Publication) -> None:
-    if vectors_table_name(embedder.slug, embedder.dimension) != live.table_name:
+    made = embedder.slug, embedder.dimension
+    if live.table_name not in (vectors_table_name(*made), earlier_vectors_table_name(*made)):
         message = (
             f"the live vectors of site {live.site_id!r} ({live.table_name}) were not made by KB_EMBEDDING_MODEL"
             f" ({embedder.identity}) as this version uses it: refresh the site, set the model back, or search by words"
@@ -116,23 +117,23 @@ def _check_model(embedder: Embedder, live: Publication) -> None:
 
 
 def _hits(
-    table: Table, site_id: str, question: str, mode: SearchMode, limit: int, embedder: Embedder | None
+    live: Searchable, site_id: str, question: str, mode: SearchMode, limit: int, embedder: Embedder | None
 ) -> list[Hit]:
-    if count_rows(table) == 0:
+    if count_rows(live.table) == 0:
         return []
     vector = embedder.embed_query(question) if embedder else None
-    chosen = Chosen(_ranked(table, question, mode, max(CANDIDATES, 4 * limit), vector), limit)
+    chosen = Chosen(_ranked(live, question, mode, max(CANDIDATES, 4 * limit), vector), limit)
     if vector is None:  # what else a page says of the question is told by vectors alone
         return chosen.hits(site_id, {})
     page_ids = sorted({passage.page_id for _, passage in chosen.scored})
-    return chosen.hits(site_id, of_pages(table, page_ids, vector))
+    return chosen.hits(site_id, of_pages(live, page_ids, vector))
 
 
-def _ranked(table: Table, question: str, mode: SearchMode, wanted: int, vector: Question | None) -> list[Scored]:
+def _ranked(live: Searchable, question: str, mode: SearchMode, wanted: int, vector: Question | None) -> list[Scored]:
     """Candidates with their scores, best first."""
     if vector is None:
-        return in_order((passage.words, passage) for passage in by_words(table, question, wanted))
-    near = by_meaning(table, vector, wanted)
+        return in_order((passage.words, passage) for passage in by_words(live, question, wanted))
+    near = by_meaning(live, vector, wanted)
     if mode is SearchMode.VECTOR:
         return in_order((passage.nearness, passage) for passage in near)
-    return fused(question, near, by_words(table, question, wanted, vector))
+    return fused(question, near, by_words(live, question, wanted, vector))

@@ -22,7 +22,8 @@ from kb_pipeline.stages.troubles import history
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, count_rows, tags
-from kb_pipeline.store.lance_indexes import VECTOR_COLUMN, tidy, update_indexes
+from kb_pipeline.store.lance_indexes import tidy, update_indexes
+from kb_pipeline.store.layouts import searchable
 from kb_pipeline.store.vectors import LIVE_TAG, count_pages, page_changes
 
 if TYPE_CHECKING:
@@ -132,9 +133,9 @@ def rollback(
 
 
 def _check_searchable(table: Table, target: Publication) -> None:
-    if VECTOR_COLUMN not in table.schema.names:
+    if searchable(table) is None:
         message = (
-            f"version {target.publication_id} was made by an earlier version of this program, and this one could not"
+            f"version {target.publication_id} was made by another version of this program, and this one could not"
             " search it: what is live stays"
         )
         raise NothingToPublish(message)

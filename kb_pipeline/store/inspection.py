@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.model import MIN_TEXT_CHARACTERS, PageState
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance import at_version
-from kb_pipeline.store.lance_indexes import VECTOR_COLUMN, fragments, unindexed_rows
+from kb_pipeline.store.lance_indexes import fragments, unindexed_rows
+from kb_pipeline.store.layouts import searchable
 from kb_pipeline.store.schemas import TEXTS
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class IndexState:
 
     table: str
     dimension: int
+    """0 where another version of this program made it, and its columns are not known."""
     unindexed_rows: int
     fragments: int
     versions: int
@@ -80,10 +82,11 @@ def live_index_state(site: SiteStore, live: Publication) -> IndexState:
     """How the live version is indexed and kept."""
     table = site.table(live.table_name)
     fixed = at_version(table, live.lance_version)
+    found = searchable(fixed)
     with usable(table.uri):
         return IndexState(
             table=live.table_name,
-            dimension=fixed.schema.field(VECTOR_COLUMN).type.value_type.list_size,
+            dimension=found.dimension if found else 0,
             unindexed_rows=unindexed_rows(fixed),
             fragments=fragments(fixed),
             versions=len(table.list_versions()),

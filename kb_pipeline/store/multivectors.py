@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 
 def matrices(column: pa.ChunkedArray | pa.Array) -> list[NDArray[np.float32]]:
-    """For each row of a list<fixed_size_list<float32>> column its vectors: [vectors of the row, dimension]."""
+    """For each row of a list<fixed_size_list<float32>> column its vectors, [vectors of the row, dimension]; of a
+    fixed_size_list<float32> column its only one, [1, dimension]."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    if pa.types.is_fixed_size_list(column.type):
+        return list(column.flatten().to_numpy(zero_copy_only=False).reshape(-1, 1, column.type.list_size))
     dimension = column.type.value_type.list_size
     flat = column.flatten().flatten().to_numpy(zero_copy_only=False).reshape(-1, dimension)
     return np.split(flat, np.cumsum(_lengths(column))[:-1]) if len(column) else []

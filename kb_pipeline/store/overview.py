@@ -34,6 +34,7 @@ class SiteLine:
     live_pages: int | None
     live_chunks: int | None
     live_since: datetime | None
+    live_table: str | None
     generation: int | None
     refresh_kind: RefreshKind | None
     refresh_started_at: datetime | None

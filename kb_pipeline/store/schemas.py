@@ -119,11 +119,24 @@ CHUNKS_TABLE: Final = TableSpec(
 )
 
 
+_OF_PIECES: Final = "-pieces"
+
+
 def vectors_table_name(model: str, dimension: int) -> str:
     """`vectors-<model slug>-<dimension>-pieces`: another model, or another way to cut what it embeds, builds beside,
     and never over, what is live."""
+    return earlier_vectors_table_name(model, dimension) + _OF_PIECES
+
+
+def earlier_vectors_table_name(model: str, dimension: int) -> str:
+    """How the versions before pieces called it (store.layouts)."""
     slug = re.sub(r"[^a-z0-9]+", "-", model.rsplit("/", 1)[-1].lower()).strip("-") or "model"
-    return f"vectors-{slug[:60]}-{dimension}-pieces"
+    return f"vectors-{slug[:60]}-{dimension}"
+
+
+def is_of_earlier_version(table_name: str) -> bool:
+    """Whether a vectors table is from before pieces."""
+    return not table_name.endswith(_OF_PIECES)
 
 
 def vectors_table(model: str, dimension: int) -> TableSpec:

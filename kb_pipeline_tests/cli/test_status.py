@@ -58,6 +58,18 @@ def test_a_retry_that_failed_is_said_beside_a_refresh_that_went_well(kb, stores)
     assert needs(kb) == "refresh 2 failed: no page answered"
 
 
+@pytest.mark.parametrize(("table", "outdated"), [("vectors-mini-384", True), ("vectors-mini-384-pieces", False)])
+@pytest.mark.usefixtures("site")
+def test_what_an_earlier_version_made_live_is_said_with_the_command_that_brings_it_up(kb, stores, table, outdated):
+    held = {"lance_version": 1, "generation": 1, "rows": 1, "pages": 1, "reason": "refresh 1"}
+    stores.publications.publish("docs", table_name=table, **held, now=stores.now())
+    end(stores, RefreshKind.FULL, RefreshOutcome.FAILED, "no page answered")
+    said = needs(kb)
+    assert said.startswith("refresh 1 failed: no page answered")
+    assert ("kb sites reindex docs" in said) is outdated
+    assert ("kb sites reindex docs" in kb("sites", "show", "docs").out) is outdated
+
+
 @pytest.mark.usefixtures("site")
 def test_held_removals_are_said_until_a_refresh_takes_them_up(kb, stores):
     frontier = hold_a_page(stores)

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from kb_pipeline.core.chunking import embedding_input
 from kb_pipeline.errors import ConfigError, NotLive, SiteNotFound
 from kb_pipeline.serve.quoting import LEFT_OUT, PASSAGES_A_PAGE, QUOTED_TOKENS
 from kb_pipeline.serve.search import SearchMode, search
 from kb_pipeline.store.vectors import LIVE_TAG
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
+from kb_pipeline_tests.stages.earlier_layout import as_before_pieces
 from kb_pipeline_tests.stages.written_site import ROOT, WrittenSite, prose
 
 MODES = list(SearchMode)
@@ -168,11 +170,41 @@ def test_a_question_is_never_embedded_by_another_model_than_the_passages(written
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_an_earlier_version_made_live_is_said_to_be_that_and_not_to_be_damaged(written, mode):
+def test_what_is_live_from_before_pieces_is_searched_as_it_is(written, mode):
+    as_before_pieces(written)
+    best, *others = ask(written, "harbour tide", mode=mode)
+    assert best.url == ROOT + "harbour#tides"
+    assert best.heading_path == ("Tides",)
+    assert best.best == best.text == written.rows("chunks")[_place(written, "harbour")]["text"]
+    assert best.score > max((hit.score for hit in others), default=0)
+    assert ask(written, "max_wal_size", mode=mode)[0].url == ROOT + "settings"
+
+
+def test_a_vector_score_from_before_pieces_is_that_of_the_whole_passage(written):
+    as_before_pieces(written)
+    row = written.rows("chunks")[_place(written, "ferry")]
+    (best, *_) = ask(written, embedding_input(row["context"], row["text"]), mode=SearchMode.VECTOR)
+    assert (best.url, best.score) == (ROOT + "ferry", pytest.approx(1, abs=1e-5))
+
+
+@pytest.mark.parametrize("mode", [SearchMode.VECTOR, SearchMode.FUSED])
+def test_what_another_model_made_before_pieces_is_refused(written, mode):
+    as_before_pieces(written)
+    other = HashEmbedder(dimension=32, name="other")
+    with pytest.raises(ConfigError, match="were not made by KB_EMBEDDING_MODEL"):
+        search(written.stores, written.settings, "docs", "tide", mode=mode, embedder=other)
+
+
+def _place(written, path):
+    return [row["url"].partition("#")[0] for row in written.rows("chunks")].index(ROOT + path)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_live_in_columns_that_are_not_known_is_said_to_be_that_and_not_to_be_damaged(written, mode):
     table = written.store.table(written.stores.publications.live("docs").table_name)
     table.drop_columns(["pieces", "kind"])
     table.tags.update(LIVE_TAG, table.version)
-    with pytest.raises(ConfigError, match=r"earlier version of this program.*kb sites reindex docs"):
+    with pytest.raises(ConfigError, match=r"another version of this program.*kb sites reindex docs"):
         ask(written, "tide", mode=mode)
 
 

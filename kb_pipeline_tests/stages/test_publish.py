@@ -11,11 +11,13 @@ from kb_pipeline.model import RefreshKind, RefreshOutcome
 from kb_pipeline.serve.search import SearchMode, search
 from kb_pipeline.stages.embed import embed_chunks, vectors_spec
 from kb_pipeline.stages.publish import _point, _version_tag, publish, rollback
+from kb_pipeline.store.inspection import live_index_state
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS, fragments, tidy
 from kb_pipeline.store.lance_sync import replace_pages
 from kb_pipeline.store.schemas import TableSpec, vectors_table
 from kb_pipeline.store.vectors import LIVE_TAG, inspect_vectors
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
+from kb_pipeline_tests.stages.earlier_layout import as_before_pieces
 from kb_pipeline_tests.stages.written_site import prose
 
 TABLE = "vectors-hash-64-pieces"
@@ -216,9 +218,24 @@ def test_nobody_goes_back_to_a_version_that_this_program_could_not_search(writte
     old.tags.create(_version_tag(earlier), old.version)
     written.write("guide", prose("harbour"))
     written.refresh()
-    with pytest.raises(NothingToPublish, match="made by an earlier version of this program"):
+    with pytest.raises(NothingToPublish, match="made by another version of this program"):
         rollback(written.stores, written.settings, "docs", publication_id=earlier.publication_id)
     assert found(written, "harbour") == {"guide"}
+
+
+def test_what_was_live_before_pieces_is_followed_by_a_version_of_pieces_and_can_be_gone_back_to(written):
+    written.write("guide", prose("harbour"))
+    written.refresh()
+    earlier = as_before_pieces(written)
+    assert found(written, "harbour") == {"guide"}
+    assert written.refresh().is_new
+    assert live(written).table_name == TABLE
+    assert rollback(written.stores, written.settings, "docs").table_name == earlier.table_name
+    assert found(written, "harbour") == {"guide"}
+    state = live_index_state(written.store, live(written))
+    assert (state.table, state.dimension, state.unindexed_rows) == (earlier.table_name, 64, 0)
+    assert written.refresh().is_new
+    assert live(written).table_name == TABLE
 
 
 def test_many_small_files_are_joined_before_a_version_goes_live(written):

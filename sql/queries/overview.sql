@@ -4,7 +4,7 @@
 -- says nothing of that. Pages are counted only where a refresh ever held any: a listing of sites reads no large ledger.
 -- name: overview_sites
 SELECT s.site_id, s.url, s.state, s.tenant, s.next_refresh_at, s.last_error, s.last_error_at, s.approved_pages,
-       p.pages AS live_pages, p.rows AS live_chunks, p.published_at AS live_since,
+       p.pages AS live_pages, p.rows AS live_chunks, p.published_at AS live_since, p.table_name AS live_table,
        r.generation, r.kind AS refresh_kind, r.started_at AS refresh_started_at, r.finished_at AS refresh_finished_at,
        r.outcome AS refresh_outcome, r.reason AS refresh_reason,
        l.generation AS full_generation, l.outcome AS full_outcome, l.reason AS full_reason,
