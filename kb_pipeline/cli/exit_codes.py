@@ -48,6 +48,8 @@ class ExitCode(IntEnum):
     REFUSED = 7
     """A refresh was held or failed, a check of `kb doctor` did not pass, or `kb scrape` or `kb extract` got no text
     that would be indexed."""
+    OUTPUT = 8
+    """The answer could not be written to standard output."""
     INTERRUPTED = 130
     """Ctrl-C."""
 

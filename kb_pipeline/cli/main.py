@@ -14,6 +14,7 @@ import click
 from kb_pipeline import __version__
 from kb_pipeline.cli.app import App
 from kb_pipeline.cli.exit_codes import ExitCode, cure_of, exit_code_of
+from kb_pipeline.cli.standard_output import OutputFailed, ReaderLeft, drop_output, watch_output
 from kb_pipeline.errors import KbError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ Exit codes:
   3  not found                        7  a refresh was held or failed, or
   4  another run writes the site         a check did not pass, or a page
                                          gave no text
+                                      8  standard output cannot be written
                                     130  interrupted
 """
 
@@ -92,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background job begins with an ignored SIGINT.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    watch_output()
     code = run(arguments)
     # What is left goes with the process. To take a million objects of the model and of Dagster apart first took two
     # seconds after the last line, and half a minute on a busy machine.
@@ -101,10 +104,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run `kb`; the exit code. An error of this project is one line with its cure, never a traceback."""
+    """Run `kb`; the exit code. An error of this project is one line with its cure, never a traceback; so is a standard
+    output that cannot be written."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        ended: Any = kb.main(args=given, prog_name="kb", standalone_mode=False)
+        code = _run(given)
+        sys.stdout.flush()
+    except (ReaderLeft, BrokenPipeError):  # `kb … | head` is no error
+        drop_output()
+        return ExitCode.OK
+    except OutputFailed as error:
+        drop_output()
+        return _complain(str(error), ExitCode.OUTPUT, given, kind=type(error).__name__, cure=error.cure)
+    return code
+
+
+def _run(given: Sequence[str]) -> int:
+    try:
+        ended: Any = kb.main(args=list(given), prog_name="kb", standalone_mode=False)
     except click.exceptions.Abort:
         return _complain("interrupted", ExitCode.INTERRUPTED, given)
     except click.ClickException as error:
@@ -114,8 +131,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), exit_code_of(error), given, kind=type(error).__name__, cure=cure_of(error))
     except KeyboardInterrupt:
         return _complain("interrupted", ExitCode.INTERRUPTED, given)
-    except BrokenPipeError:
-        return _close_broken_pipe()
     return ended if isinstance(ended, int) else ExitCode.OK
 
 
@@ -130,11 +145,3 @@ def _complain(
     if cure:
         click.echo(f"    {cure}", err=True)
     return code
-
-
-def _close_broken_pipe() -> ExitCode:
-    """`kb … | head` is no error. Without this, Python writes a complaint when it flushes at exit."""
-    import os  # noqa: PLC0415 - only here
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.OK

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -147,10 +148,48 @@ def test_a_reader_that_leaves_early_is_no_error():
     assert ended.stderr == ""
 
 
-def test_a_reader_that_leaves_in_the_middle_of_an_answer_is_no_error(tmp_path):
+@pytest.fixture
+def extract(tmp_path):
+    """A shell's words that extract a long page."""
     page = tmp_path / "page.html"
     page.write_text("<p>" + "<p>".join(f"Line {n} of a page that somebody reads the head of." for n in range(2000)))
-    command = f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' extract {page} --explain"
-    piped = f"set -o pipefail; {command} 2>/dev/null | head -1"
-    ended = subprocess.run(["bash", "-c", piped], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout[:7]) == (0, "Blocks:")
+    return f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' extract {page}"
+
+
+def shell(command):
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("options", ["", "--explain", "--json"])
+def test_a_reader_that_leaves_in_the_middle_of_an_answer_is_no_error(extract, options):
+    ended = shell(f"set -o pipefail; {extract} {options} 2>/dev/null | head -c 9")
+    assert (ended.returncode, len(ended.stdout)) == (0, 9)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(("output", "why"), [("/dev/full", "No space left on device"), ("&-", "it is closed")])
+@pytest.mark.parametrize("options", ["", "--explain", "--json", "--help", "--chunks --json"])
+def test_an_answer_that_cannot_be_written_is_one_line_with_its_cure(extract, options, output, why):
+    ended = shell(f"{extract} {options} >{output}")
+    assert ended.returncode == ExitCode.OUTPUT
+    assert "Traceback" not in ended.stderr
+    if "--json" in options:
+        said = json.loads(ended.stderr)
+        assert (said["kind"], said["exit_code"]) == ("OutputFailed", ExitCode.OUTPUT)
+        assert why in said["error"]
+    else:
+        assert f"kb: standard output cannot be written: {why}" in ended.stderr
+        assert ended.stderr.count("cannot be written") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_short_answer_that_cannot_be_written_is_told_before_the_process_ends(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<p>One line of a page.")
+    ended = shell(f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' extract {page} --json >/dev/full")
+    assert (ended.returncode, json.loads(ended.stderr)["kind"]) == (ExitCode.OUTPUT, "OutputFailed")
+
+
+def test_what_a_command_refuses_is_said_although_its_answer_could_not_be_written():
+    ended = shell(f"{sys.executable} -c 'from kb_pipeline.cli import main; main()' extract no-such-file >&-")
+    assert (ended.returncode, "there is no file" in ended.stderr) == (ExitCode.USAGE, True)
