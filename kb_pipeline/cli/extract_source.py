@@ -83,6 +83,9 @@ def fetch_given(source: str, settings: Settings, timeout: float | None) -> Given
 
 
 def _read_file(source: str, most: int) -> bytes:
+    if not source:
+        message = "the name of the file is empty (an unset variable?): give a path, a whole address, or -"
+        raise ConfigError(message)
     try:
         with Path(source).open("rb") as file:
             return _read(file, most)

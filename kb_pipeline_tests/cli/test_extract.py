@@ -186,6 +186,7 @@ def test_a_page_that_would_not_be_indexed_is_printed_with_the_reason_and_an_exit
         ("ftp://example.org/page", "ftp is no way to fetch a page", ExitCode.USAGE),
         ("a\0b", "cannot be read", ExitCode.USAGE),
         ("x" * 5000, "cannot be read (File name too long)", ExitCode.USAGE),
+        ("", "the name of the file is empty", ExitCode.USAGE),
         ("folder", "'folder' is a folder: name one file", ExitCode.USAGE),
         ("large.html", "larger than the 2,048 bytes that are read of a page: raise KB_MAX_HTML_BYTES", ExitCode.USAGE),
         ("large.pdf", "raise KB_MAX_PDF_BYTES", ExitCode.USAGE),
