@@ -5,20 +5,16 @@ from typing import Final
 from urllib.parse import urldefrag
 
 from kb_pipeline.core.urls import resolve, url_key
-from kb_pipeline.embed import Embedder
-from kb_pipeline.model import Site
 from kb_pipeline.orchestration import assets
 from kb_pipeline.orchestration.verdicts import ERROR, WARN, Case, Verdict, site_check
-from kb_pipeline.serve.candidates import by_meaning
+from kb_pipeline.serve.search import FIRST, answer
 from kb_pipeline.stages.embed import STEP as EMBED_STEP
 from kb_pipeline.stages.embed import vectors_spec
 from kb_pipeline.store.inspection import IndexState, live_index_state
-from kb_pipeline.store.lance import Table, count_rows
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS
+from kb_pipeline.store.layouts import PIECES, Searchable
 from kb_pipeline.store.vectors import VectorIntegrity, failures_explain, inspect_vectors
 
-GOLDEN_PAGES: Final = 5
-GOLDEN_ROWS: Final = 40
 MOST_VERSIONS: Final = 500
 """Versions of a table above which opening it becomes slow; tidying keeps far fewer."""
 
@@ -53,15 +49,15 @@ def removed_pages_are_gone(case: Case) -> Verdict:
 
 @site_check(asset=assets.embeddings, blocking=True)
 def golden_questions_answered(case: Case) -> Verdict:
-    """The site's own test questions still find their page among the first five. Whether a miss stops the refresh, the
-    site says."""
+    """The site's own test questions still find their page in the first five results of the default search. Whether a
+    miss stops the refresh, the site says."""
     questions = case.site.options.golden_questions
     if not questions:
         return Verdict(True, "the site has no questions of its own", counts={"asked": 0, "missed": 0})
     table = case.stores.site(case.site.site_id).table(vectors_spec(case.embedder).name)
-    found = [(question, page, _rank(case.site, table, case.embedder, question, page)) for question, page in questions]
+    found = [(question, page, _rank(case, Searchable(table, PIECES), question, page)) for question, page in questions]
     missed = [row for row in found if row[2] is None]
-    says = f"{len(found) - len(missed)} of {len(found)} questions find their page in the first {GOLDEN_PAGES}"
+    says = f"{len(found) - len(missed)} of {len(found)} questions find their page in the first {FIRST} results"
     rows = [(question, page, rank or "not found") for question, page, rank in found]
     severity = ERROR if case.site.options.golden_blocks else WARN
     counts = {"asked": len(found), "missed": len(missed)}
@@ -87,13 +83,15 @@ def index_is_healthy(case: Case) -> Verdict:
     return Verdict(not complaints, "; ".join(complaints) or f"{live.rows:,} rows, all indexed", WARN, counts)
 
 
-def _rank(site: Site, table: Table, embedder: Embedder, question: str, page: str) -> int | None:
-    """Place of the page among those whose passages are nearest to the question, from 1; None beyond GOLDEN_PAGES."""
-    wanted = resolve(site.url, page)
-    rows = by_meaning(table, embedder.embed_query(question), GOLDEN_ROWS) if count_rows(table) else []
-    keys = dict.fromkeys(url_key(urldefrag(row.url).url) for row in rows)
-    places = {key: place for place, key in enumerate(keys, 1) if place <= GOLDEN_PAGES}
-    return places.get(url_key(wanted)) if wanted else None
+def _rank(case: Case, table: Searchable, question: str, page: str) -> int | None:
+    """Place of the page among the results that somebody who asks is given, from 1; None where it is not among them. Of
+    a text with several addresses each counts."""
+    wanted = resolve(case.site.url, page)
+    if not wanted:
+        return None
+    hits = answer(table, case.site.site_id, question, embedder=case.embedder)
+    places = ((place, url) for place, hit in enumerate(hits, 1) for url in (hit.url, *hit.also_at))
+    return next((place for place, url in places if url_key(urldefrag(url).url) == url_key(wanted)), None)
 
 
 def _disagreement(vectors: VectorIntegrity) -> str:

@@ -33,6 +33,8 @@ log = structlog.get_logger(__name__)
 
 CANDIDATES: Final = 80
 """Passages that each way of searching contributes, or four times as many as are asked for."""
+FIRST: Final = 5
+"""Results that are given unless more are asked for."""
 MOST_QUESTION_CHARACTERS: Final = 1000
 
 
@@ -55,7 +57,7 @@ def search(
     question: str,
     *,
     mode: SearchMode = SearchMode.FUSED,
-    limit: int = 5,
+    limit: int = FIRST,
     embedder: Embedder | None = None,
 ) -> list[Hit]:
     """The best passages of the live version, best first: at most three a page, and one text once, whatever addresses
@@ -71,20 +73,24 @@ def search(
     if live is None:
         message = f"nothing of site {site_id!r} is live yet; `kb sites show {site_id}` says what it waits for"
         raise NotLive(message)
-    question = " ".join(storable_text(question.replace("\x00", " ")).split())[:MOST_QUESTION_CHARACTERS]
+    question = _as_asked(question)
     if not question or limit < 1:
         return []
     embedder = None if mode is SearchMode.TEXT else embedder or open_embedder(settings)
     found = _searchable(stores, live)
     if embedder is not None:
         _check_model(embedder, live)
-    hits = _hits(found, site_id, question, mode, limit, embedder)
+    hits = answer(found, site_id, question, mode=mode, limit=limit, embedder=embedder)
     millis = (time.perf_counter() - started) * 1000
     try:
         stores.queries.record(site_id, question, mode=mode, hits=len(hits), millis=millis, now=stores.now())
     except StoreUnavailable as error:  # whoever asked has an answer all the same
         log.warning("search.not_recorded", site=site_id, error=str(error))
     return hits
+
+
+def _as_asked(question: str) -> str:
+    return " ".join(storable_text(question.replace("\x00", " ")).split())[:MOST_QUESTION_CHARACTERS]
 
 
 def _searchable(stores: Stores, live: Publication) -> Searchable:
@@ -116,10 +122,19 @@ def _check_model(embedder: Embedder, live: Publication) -> None:
         raise ConfigError(message)
 
 
-def _hits(
-    live: Searchable, site_id: str, question: str, mode: SearchMode, limit: int, embedder: Embedder | None
+def answer(
+    live: Searchable,
+    site_id: str,
+    question: str,
+    *,
+    mode: SearchMode = SearchMode.FUSED,
+    limit: int = FIRST,
+    embedder: Embedder | None,
 ) -> list[Hit]:
-    if count_rows(live.table) == 0:
+    """What `search` gives for a version of the vectors, live or not yet, and without a note of the question. Its rows
+    are to be indexed, and `embedder` is None for SearchMode.TEXT alone. Raises StoreError."""
+    question = _as_asked(question)
+    if not question or count_rows(live.table) == 0:
         return []
     vector = embedder.embed_query(question) if embedder else None
     chosen = Chosen(_ranked(live, question, mode, max(CANDIDATES, 4 * limit), vector), limit)

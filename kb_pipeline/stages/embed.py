@@ -20,6 +20,7 @@ from kb_pipeline.stages.losses import accounted
 from kb_pipeline.stages.report import Progress, StageReport, quiet
 from kb_pipeline.store.indexing import Indexing
 from kb_pipeline.store.lance import at_version, count_rows, read_rows, tags
+from kb_pipeline.store.lance_indexes import update_indexes
 from kb_pipeline.store.lance_sync import LanceSink, LanceSource
 from kb_pipeline.store.multivectors import matrices, multivectors
 from kb_pipeline.store.schemas import CHUNKS, vectors_table
@@ -68,7 +69,8 @@ def embed_chunks(
     run_id: str | None = None,
     embedder: Embedder | None = None,
 ) -> EmbedReport:
-    """Bring the site's vectors in step with its `chunks`.
+    """Bring the site's vectors in step with its `chunks`, and index them: what checks ask before they go live is
+    answered as it will be then.
 
     Raises SiteBusy, SiteNotFound, StoreError, and ModelMissing or ConfigError for a model that cannot be used. A page
     that the model gives no vectors for is recorded as failed and keeps its old rows.
@@ -95,6 +97,9 @@ def embed_chunks(
             batch_keys=BATCH_PAGES,
             pages=Indexing(stores.database).expected(site_id).pages,
         )
+        if keep_going():
+            progress("indexing vectors", 0, None)
+            update_indexes(table)
         counts = {"embedded": 0, "reused": 0, **tally_counts(tally), "seconds": round(derive.seconds, 3)}
         return EmbedReport(counts, change_rows(stores, site_id, tally, STEP))
 

@@ -6,12 +6,13 @@ import pytest
 from kb_pipeline.core.fingerprints import page_id
 from kb_pipeline.core.urls import url_key
 from kb_pipeline.definitions import build_definitions
+from kb_pipeline.model import SiteOptions
 from kb_pipeline.store.frontier import Frontier
 from kb_pipeline.store.lance import in_pages, read_pages, read_rows
 from kb_pipeline.store.lance_indexes import MOST_FRAGMENTS
 from kb_pipeline.store.schemas import TEXTS
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
-from kb_pipeline_tests.sites.replies import page, prose
+from kb_pipeline_tests.sites.replies import page, prose, sitemap
 
 SITE = "docs"
 VECTORS = "vectors-hash-64-pieces"
@@ -105,6 +106,42 @@ def test_a_page_that_the_model_refused_keeps_the_vectors_it_had_with_a_warning(c
     severity, says = removed_pages_are_gone(checked)
     assert severity == "WARN"
     assert "vectors of 7 pages, not" in says
+
+
+class SameForAll(HashEmbedder):
+    """A model to which all texts are alike: only words tell them apart."""
+
+    def _vector(self, _text):
+        return super()._vector("")
+
+
+NAMES = ("apples", "birds", "clouds", "dunes", "elms", "foxes")
+
+
+def golden_questions_answered(checked):
+    return checked.check("embeddings", "golden_questions_answered")
+
+
+def test_golden_questions_are_asked_as_users_ask_before_anything_is_live(unpublished):
+    questions = tuple((f"What is said of {name}?", f"/{name}") for name in NAMES)
+    options = SiteOptions(auto_approve_pages=10, golden_questions=questions, golden_blocks=True)
+    unpublished.stores.sites.set_options(SITE, options)
+    unpublished.embedder = SameForAll()
+    assert unpublished.run("refresh").success
+    verdict = golden_questions_answered(unpublished)
+    assert found(verdict) == ("passed", "6 of 6 questions find their page in the first 5 results")
+    assert all(f"| /{name} | 1 |" in verdict.metadata["pages"].value for name in NAMES)
+
+
+def test_a_golden_page_whose_text_stands_at_another_address_too_is_found(unpublished):
+    served = unpublished.site
+    served.pages["/fowl"] = served.pages["/birds"]
+    served.pages["/sitemap.xml"] = sitemap(*(served.url(f"/{name}") for name in (*NAMES, "fowl")))
+    questions = (("birds", "/birds"), ("birds", "/fowl"))
+    unpublished.stores.sites.set_options(SITE, SiteOptions(auto_approve_pages=10, golden_questions=questions))
+    assert unpublished.run("refresh").success
+    says = "2 of 2 questions find their page in the first 5 results"
+    assert found(golden_questions_answered(unpublished)) == ("passed", says)
 
 
 def no_error_pages(checked):

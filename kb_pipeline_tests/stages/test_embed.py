@@ -9,6 +9,7 @@ from kb_pipeline.settings import Settings
 from kb_pipeline.stages.chunk import make_chunks
 from kb_pipeline.stages.embed import embed_chunks, vectors_spec
 from kb_pipeline.stages.publish import rollback
+from kb_pipeline.store.lance_indexes import unindexed_rows
 from kb_pipeline.store.schemas import CHUNKS_TABLE
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.written_site import prose
@@ -30,6 +31,15 @@ def test_every_piece_of_a_chunk_has_the_vector_of_what_the_model_reads_for_it(wr
         assert np.allclose(row["vectors"], [written.embedder.embed_query(text) for text in reads[row["chunk_id"]]])
         assert len(row["pieces"]) == len(row["vectors"]) > 1
         assert row["site_id"] == "docs"
+
+
+def test_all_that_is_embedded_is_indexed_before_it_goes_live(written):
+    for name in ("harbour", "ferry"):
+        written.write(name, sections(name))
+        written.derive()
+        table = written.store.table(vectors_spec(written.embedder).name)
+        assert [index.columns for index in table.list_indices()] == [["plain"]]
+        assert unindexed_rows(table) == 0
 
 
 def test_an_edit_in_one_section_embeds_that_section_alone(written):
