@@ -60,7 +60,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "damaged": "pages damaged",
     "missed": "questions missed",
     "unindexed_rows": "rows without an index",
-    "expected_rows": "vectors expected",
+    "expected_rows": "chunks expected",
     "expected_pages": "pages expected",
 }
 _NAMES_OF: Final[Mapping[str, Mapping[str, str]]] = {
@@ -71,7 +71,7 @@ _NAMES_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "embeddings": {"tokens": "tokens embedded"},
     "live_index": {"rows": "chunks live", "pages": "pages live", "new": "versions published"},
     "removed_pages_are_gone": {
-        "rows": "vectors in all",
+        "rows": "chunks in all",
         "pages": "pages with vectors",
         "removed": "removed pages with vectors",
     },

@@ -36,7 +36,7 @@ def removed_pages_are_gone(case: Case) -> Verdict:
         "failed": failed,
     }
     if vectors.agrees:
-        return Verdict(True, f"{vectors.rows:,} vectors of {vectors.pages:,} pages, as the ledger says", counts=counts)
+        return Verdict(True, f"{vectors.rows:,} chunks of {vectors.pages:,} pages, as the ledger says", counts=counts)
     says = _disagreement(vectors) + (f"; {failed:,} pages could not be embedded" if failed else "")
     if failed and not vectors.removed and not vectors.damaged:
         # A page that the model refused keeps the vectors it had. It excuses its own, and none that others lack.
@@ -101,7 +101,7 @@ def _disagreement(vectors: VectorIntegrity) -> str:
         (vectors.damaged, f"{vectors.damaged:,} pages have a chunk twice, or rows of two derivations"),
         (
             (vectors.rows, vectors.pages) != (expected.chunks, expected.pages),
-            f"{vectors.rows:,} vectors of {vectors.pages:,} pages, not {expected.chunks:,} of {expected.pages:,}",
+            f"{vectors.rows:,} chunks of {vectors.pages:,} pages, not {expected.chunks:,} of {expected.pages:,}",
         ),
     ]
     return "; ".join(text for applies, text in says if applies)

@@ -71,7 +71,7 @@ def removed_pages_are_gone(checked):
 
 
 def test_vectors_of_a_removed_page_are_an_error_that_names_it(checked):
-    assert removed_pages_are_gone(checked) == ("passed", "7 vectors of 7 pages, as the ledger says")
+    assert removed_pages_are_gone(checked) == ("passed", "7 chunks of 7 pages, as the ledger says")
     Frontier(checked.stores.database, SITE, 1).remove([checked.id("/birds")])
     verdict = checked.check("embeddings", "removed_pages_are_gone")
     assert found(verdict)[0] == "ERROR"
@@ -85,16 +85,16 @@ def test_a_chunk_that_is_there_twice_is_an_error_and_so_is_one_that_is_missing(c
     assert severity == "ERROR"
     assert "1 pages have a chunk twice" in says
     checked.table().delete(in_pages([checked.id("/birds")]))
-    assert removed_pages_are_gone(checked) == ("ERROR", "6 vectors of 6 pages, not 7 of 7")
+    assert removed_pages_are_gone(checked) == ("ERROR", "6 chunks of 6 pages, not 7 of 7")
 
 
 def test_one_page_that_the_model_refused_excuses_its_own_vectors_and_no_others(unpublished):
     unpublished.embedder = HashEmbedder(refuse="birds")
     assert unpublished.run("refresh").success
-    says = "6 vectors of 6 pages, not 7 of 7; 1 pages could not be embedded"
+    says = "6 chunks of 6 pages, not 7 of 7; 1 pages could not be embedded"
     assert removed_pages_are_gone(unpublished) == ("WARN", says)
     unpublished.table().delete(in_pages([unpublished.id(path) for path in ("/clouds", "/dunes")]))
-    says = "4 vectors of 4 pages, not 7 of 7; 1 pages could not be embedded, which does not explain it"
+    says = "4 chunks of 4 pages, not 7 of 7; 1 pages could not be embedded, which does not explain it"
     assert removed_pages_are_gone(unpublished) == ("ERROR", says)
 
 
@@ -105,7 +105,7 @@ def test_a_page_that_the_model_refused_keeps_the_vectors_it_had_with_a_warning(c
     assert read_pages(checked.table(), [checked.id("/birds")]).num_rows == 1
     severity, says = removed_pages_are_gone(checked)
     assert severity == "WARN"
-    assert "vectors of 7 pages, not" in says
+    assert "chunks of 7 pages, not" in says
 
 
 class SameForAll(HashEmbedder):

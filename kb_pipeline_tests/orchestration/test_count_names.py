@@ -20,6 +20,8 @@ def test_one_of_something_is_said_in_the_singular():
 def test_one_name_means_what_its_stage_counts():
     assert readable("fetched_pages", "bytes") == "bytes downloaded"
     assert readable("extracted_text", "bytes") == "bytes read"
+    assert readable("chunks", "chunks") == "chunks made"
+    assert readable("removed_pages_are_gone", "rows") == "chunks in all"
 
 
 @pytest.mark.parametrize("name", [*(outcome.value for outcome in Outcome), "something_else"])
