@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kb_pipeline.core.sync import sync
+from kb_pipeline.core.sync import DEFAULT_BATCH_WEIGHT, sync
 from kb_pipeline.stages.report import ChangeRow
 
 if TYPE_CHECKING:
@@ -73,9 +73,11 @@ def run_sync(
     progress: Progress,
     keep_going: Callable[[], bool],
     batch_keys: int,
+    batch_weight: int = DEFAULT_BATCH_WEIGHT,
     pages: int | None = None,
 ) -> Tally:
-    """Bring the sink in step with the source, and say after each batch how many of its `pages` are done."""
+    """Bring the sink in step with the source, and say after each batch how many of its `pages` are done. `batch_weight`
+    is in what the source's marks weigh: bytes, or rows of a LanceSource."""
 
     def on_batch(tally: Tally) -> None:
         progress(what, tally.unchanged + tally.added + tally.changed + tally.failed + tally.waiting, pages)
@@ -88,6 +90,7 @@ def run_sync(
         now=stores.now,
         retry_after=retry_after,
         batch_keys=batch_keys,
+        batch_weight=batch_weight,
         keep_going=keep_going,
         on_batch=on_batch,
     )

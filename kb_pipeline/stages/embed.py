@@ -45,6 +45,9 @@ STEP: Final = "embed"
 EMBED_VERSION: Final = "2"
 """Raised with every change that gives other rows for the same chunks."""
 BATCH_PAGES: Final = 32
+BATCH_CHUNKS: Final = 128
+"""A batch of pages has at most so many chunks, unless one page has more: what a run that is killed has to embed again,
+about 16 seconds of two cores."""
 SLICE_TEXTS: Final = 128
 _OUTDATED: Final = "its chunks are those of an earlier version of this program: the step `chunks` makes them anew"
 
@@ -95,6 +98,7 @@ def embed_chunks(
             progress=progress,
             keep_going=keep_going,
             batch_keys=BATCH_PAGES,
+            batch_weight=BATCH_CHUNKS,
             pages=Indexing(stores.database).expected(site_id).pages,
         )
         if keep_going():

@@ -35,8 +35,9 @@ Row = tuple[str, str, str]
 def page_marks(
     table: Table, column: str, *, row_key: str = "page_id", where: str | None = None, run_rows: int | None = None
 ) -> Iterator[Mark]:
-    """(page_id, value of `column`) of every page once, in ascending order, from the version `table` is at when the
-    first one is asked for. Raises StoreError when any part cannot be read: short is never complete.
+    """(page_id, value of `column`) of every page once, its rows for a weight, in ascending order, from the version
+    `table` is at when the first one is asked for. Raises StoreError when any part cannot be read: short is never
+    complete.
     """
     fixed = at_version(table)
     with ExitStack() as files, usable(table.uri):
@@ -90,14 +91,15 @@ def _rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 def _by_page(rows: Iterator[Row]) -> Iterator[Mark]:
     """One mark a page; DAMAGED where its rows have several marks, or one row twice."""
-    page, last_key, mark = "", "", ""
+    page, last_key, mark, count = "", "", "", 0
     for page_id, row_key, value in rows:
         if page_id != page:
             if page:
-                yield Mark(page, mark)
-            page, mark = page_id, value
+                yield Mark(page, mark, count)
+            page, mark, count = page_id, value, 0
         elif row_key == last_key or value != mark:
             mark = DAMAGED
         last_key = row_key
+        count += 1
     if page:
-        yield Mark(page, mark)
+        yield Mark(page, mark, count)

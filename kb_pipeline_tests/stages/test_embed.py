@@ -42,6 +42,25 @@ def test_all_that_is_embedded_is_indexed_before_it_goes_live(written):
         assert unindexed_rows(table) == 0
 
 
+@pytest.mark.parametrize(
+    ("pages", "kept"),
+    [({"a": "12", "b": "34", "c": "56", "d": "78"}, [(2, 4), (4, 8)]), ({"long": "123456"}, [(1, 6)])],
+)
+def test_what_is_embedded_is_kept_after_so_many_chunks_and_a_longer_page_by_itself(written, monkeypatch, pages, kept):
+    monkeypatch.setattr("kb_pipeline.stages.embed.BATCH_CHUNKS", 4)
+    for name, topics in pages.items():
+        written.write(name, sections(*(f"harbour {topic}" for topic in topics)))
+    make_chunks(written.stores, written.settings, "docs")
+    said = []
+
+    def progress(what, done, _total):
+        if what == "embedding pages":
+            said.append((done, len(written.vectors())))
+
+    embed_chunks(written.stores, written.settings, "docs", embedder=written.embedder, progress=progress)
+    assert said == kept
+
+
 def test_an_edit_in_one_section_embeds_that_section_alone(written):
     written.write("guide", sections("harbour", "lighthouse", "ferry"))
     written.derive()
