@@ -28,11 +28,13 @@ from catboost import CatBoostClassifier, Pool
 from benchmarks.block_labels import shares_in_text
 from benchmarks.extraction import SETS, load_score
 from kb_pipeline.core import block_model
-from kb_pipeline.core.block_choice import chosen_blocks, read_page
+from kb_pipeline.core.block_choice import likely_blocks, read_page, threshold
 from kb_pipeline.core.block_features import heading_blocks, static_features
+from kb_pipeline.core.block_leads import raise_leading
 from kb_pipeline.core.block_words import LOOKED_AT, NameScores, Outline, WordScores, bare_word, scored_features
 from kb_pipeline.core.html_tree import with_tree
 from kb_pipeline.core.page_metadata import read_metadata
+from kb_pipeline.core.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -334,7 +336,10 @@ def check(pages: Sequence[Page], score: ModuleType, keep: Path | None) -> None:
 def _kept(model: block_model.BlockModel, page: Page) -> NDArray[np.bool_]:
     rows = matrix(page, (dict(model.name_scores.table), dict(model.word_scores.table)))
     words = np.array([len(block) for block in page.blocks])
-    return chosen_blocks(model.trees.shares(rows), words, page.titles, page.headings)
+    shares = model.trees.shares(rows)
+    kept = likely_blocks(shares, threshold(shares, words), page.titles)
+    raise_leading(kept, page.headings, lambda place, _: Reason.HEADING if page.headings[place] else None)
+    return kept
 
 
 if __name__ == "__main__":

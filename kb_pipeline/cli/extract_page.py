@@ -30,7 +30,7 @@ _PLACED: Final = 2
 """Elements of a block's path that are shown; pointing at the block shows more."""
 _HEADING: Final = re.compile(r"(?:^| > )h([1-6])(?:$|[.#])(?!.* > )")
 _CODE: Final = re.compile(r"(?:^| > )pre(?:$|[.#])(?!.* > )")
-_BY_CONTEXT: Final = frozenset({Reason.FIRST_H1, Reason.HEADING, Reason.BOX})
+_BY_CONTEXT: Final = frozenset({Reason.FIRST_H1, Reason.HEADING, Reason.LABEL, Reason.BOX, Reason.ATTACHED})
 _WEIGHED: Final = frozenset({Reason.UNLIKELY, Reason.OUTSIDE})
 _LEGEND: Final = (
     ("kept", "kept", "by its share, or its place in the page"),

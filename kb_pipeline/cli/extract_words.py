@@ -29,7 +29,9 @@ _REASONS: Final[Mapping[Reason, str]] = {
     Reason.OUTSIDE: "outside of what the page marks as its content",
     Reason.FIRST_H1: "the first h1",
     Reason.HEADING: "heading or price of kept text",
-    Reason.BOX: "in a table, list of terms or figure that is mostly kept",
+    Reason.LABEL: "label, title or summary of kept text",
+    Reason.BOX: "in a table, list of terms, note or the like that is kept whole",
+    Reason.ATTACHED: "formula or footnote of kept text",
     Reason.MARKED: "within what the page marks as its content",
     Reason.REMAINS: "no chrome, on a page that is kept whole",
 }

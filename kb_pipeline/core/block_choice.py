@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kb_pipeline.core.block_features import PageKind, heading_blocks
+from kb_pipeline.core.block_features import PageKind
+from kb_pipeline.core.block_leads import Leads, raise_leading
 from kb_pipeline.core.block_model import block_model
+from kb_pipeline.core.block_pruning import prune
+from kb_pipeline.core.block_units import keep_anyway, keep_attached, keep_units
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
-from kb_pipeline.core.html_tree import BIT_OF, Node, measure_again, names
+from kb_pipeline.core.html_tree import BIT_OF, HEADING_TAGS, Node, measure_again
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, TAG_BITS, read_blocks
 from kb_pipeline.core.reasons import NotWeighed, Reason
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.page_blocks import Block, Context
+    from kb_pipeline.core.page_blocks import Block
     from kb_pipeline.core.page_metadata import PageMetadata
     from kb_pipeline.core.trace import Trace
 
@@ -31,11 +34,12 @@ LEAST_SHARE: Final = 0.1
 ENOUGH_SHARE: Final = 0.5
 """and one more likely than this always is."""
 _LENIENCE: Final = 0.9
-BOX_TAGS: Final = names("table dl figure")
-_BOX_BITS: Final = sum(TAG_BITS[tag] for tag in BOX_TAGS)
 _PRICE: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:[$€£¥₹]|EUR|USD|kr\b|zł)")
 MOST_PRICE_WORDS: Final = 6
 """A block with more tells of a price, and is none."""
+MOST_HEADING_WORDS: Final = 30
+"""What stands within a heading and says more is no part of one: the heading was never closed."""
+_HEADINGS: Final = sum(TAG_BITS[tag] for tag in HEADING_TAGS)
 _CODE: Final = BIT_OF["pre"]
 
 
@@ -59,16 +63,12 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
     if len(blocks) > MAX_BLOCKS:
         return NotWeighed.MANY_BLOCKS
     shares = block_model().shares(blocks, kind)
-    titles = np.array([block.context.node.tag == "h1" for block in blocks])
-    words = np.array([len(block.words) for block in blocks])
-    leading = heading_blocks(blocks) | np.array([_is_price(block) for block in blocks])
-    kept = chosen_blocks(shares, words, titles, leading, trace)
-    keep_whole_boxes(blocks, kept, words, trace)
+    kept, cut = chosen_blocks(blocks, shares, trace)
     if letters[kept].sum() < ENOUGH_LETTERS:
         return NotWeighed.LITTLE_LEFT
     if trace is not None:
-        trace.weigh(blocks, shares, kept, threshold(shares, words))
-    measure_again([*stripped, *_prune(blocks, kept)])
+        trace.weigh(blocks, shares, kept, cut)
+    measure_again([*stripped, *prune(blocks, kept)])
     return blocks[0].context.top()
 
 
@@ -93,54 +93,41 @@ def _read_blocks(document: Node, metadata: PageMetadata, url: str) -> tuple[list
 
 
 def chosen_blocks(
-    shares: NDArray[np.float64],
-    words: NDArray[np.integer],
-    titles: NDArray[np.bool_],
-    leading: NDArray[np.bool_],
-    trace: Trace | None = None,
+    blocks: Sequence[Block], shares: NDArray[np.float64], trace: Trace | None = None
+) -> tuple[NDArray[np.bool_], float]:
+    """Which blocks are kept: the likely ones, the first h1, what belongs together with them, and what leads that; and
+    the share from which blocks are likely."""
+    titles = np.array([block.context.node.tag == "h1" for block in blocks])
+    words = np.array([len(block.words) for block in blocks])
+    leading = np.array([_leads(block) for block in blocks])
+    cut = threshold(shares, words)
+    kept = likely_blocks(shares, cut, titles, trace)
+    keep_units(blocks, kept, shares, words, cut, trace)
+    keep_attached(blocks, kept, trace)
+    raise_leading(kept, leading, Leads(blocks, leading).reason, trace)
+    return kept, cut
+
+
+def likely_blocks(
+    shares: NDArray[np.float64], cut: float, titles: NDArray[np.bool_], trace: Trace | None = None
 ) -> NDArray[np.bool_]:
-    """Which blocks are kept: the likely ones, what leads them (headings, and prices between those and the text),
-    and the first h1."""
-    kept = np.asarray(shares >= threshold(shares, words))
+    """Which blocks are kept by their share, and the first h1."""
+    kept = np.asarray(shares >= cut)
     if titles.any():
-        _raise(int(np.argmax(titles)), kept, Reason.FIRST_H1, trace)
-    leads_kept = False
-    for place in range(len(kept) - 1, -1, -1):
-        if not leading[place]:
-            leads_kept = bool(kept[place])
-        elif leads_kept:
-            _raise(place, kept, Reason.HEADING, trace)
+        keep_anyway(int(np.argmax(titles)), kept, Reason.FIRST_H1, trace)
     return kept
 
 
+def _leads(block: Block) -> bool:
+    """Whether a block is a heading, or a part of one, or a price."""
+    size = len(block.words)
+    if block.context.tags & _HEADINGS and (size <= MOST_HEADING_WORDS or block.context.node.tag in HEADING_TAGS):
+        return True
+    return size <= MOST_PRICE_WORDS and _is_price(block)
+
+
 def _is_price(block: Block) -> bool:
-    return len(block.words) <= MOST_PRICE_WORDS and _PRICE.search(block.text) is not None
-
-
-def keep_whole_boxes(
-    blocks: Sequence[Block], kept: NDArray[np.bool_], words: NDArray[np.integer], trace: Trace | None = None
-) -> None:
-    """Keep all of a table, definition list or figure of which at least half of the words are kept: its parts say little
-    without each other."""
-    boxes: dict[int, list[int]] = {}
-    for place, block in enumerate(blocks):
-        context: Context | None = block.context if block.context.tags & _BOX_BITS else None
-        while context is not None:
-            if context.node.tag in BOX_TAGS:
-                boxes.setdefault(id(context), []).append(place)
-            context = context.above
-    for places in boxes.values():
-        inside = words[places]
-        if inside[kept[places]].sum() * 2 >= inside.sum():
-            for place in places:
-                _raise(place, kept, Reason.BOX, trace)
-
-
-def _raise(place: int, kept: NDArray[np.bool_], reason: Reason, trace: Trace | None) -> None:
-    """Keep a block whatever its share."""
-    if trace is not None and not kept[place]:
-        trace.raise_block(place, reason)
-    kept[place] = True
+    return _PRICE.search(block.text) is not None
 
 
 def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:
@@ -150,29 +137,3 @@ def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:
     found = np.cumsum(expected)
     best = int(np.argmax(2 * found / (np.cumsum(words[order]) + found[-1] + 1e-9)))
     return min(max(float(shares[order][best]) * _LENIENCE, LEAST_SHARE), ENOUGH_SHARE)
-
-
-def _prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> list[Node]:
-    """Take the dropped blocks out, and with them each element of which nothing is left. Returns the elements that lost
-    something."""
-    needed = set()
-    for block, keep in zip(blocks, kept, strict=True):
-        context = block.context if keep else None
-        while context is not None and id(context) not in needed:
-            needed.add(id(context))
-            context = context.above
-    gone: dict[int, tuple[Node, set[int]]] = {}
-    for block, keep in zip(blocks, kept, strict=True):
-        if keep:
-            continue
-        context = block.context
-        if id(context) in needed:
-            gone.setdefault(id(context), (context.node, set()))[1].update(range(block.first, block.last))
-            continue
-        while context.above is not None and id(context.above) not in needed:
-            context = context.above
-        if context.above is not None:
-            gone.setdefault(id(context.above), (context.above.node, set()))[1].add(context.place)
-    for node, lost in gone.values():
-        node.children = [child for place, child in enumerate(node.children) if place not in lost]
-    return [node for node, _ in gone.values()]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_pipeline.core.block_choice import chosen_blocks, keep_content, keep_whole_boxes, threshold
+from kb_pipeline.core.block_choice import keep_content, likely_blocks, threshold
 from kb_pipeline.core.block_model import Ensemble
 from kb_pipeline.core.html_tree import BIT_OF, Node, measure, parse_html, with_tree
 from kb_pipeline.core.main_content import main_of
@@ -77,21 +77,13 @@ def test_what_a_page_is_cut_at_lies_within_its_limits(blocks):
 
 def test_a_page_that_is_doubtful_all_over_is_kept_rather_than_emptied():
     shares = np.array([0.3, 0.28, 0.31, 0.02])
-    assert chosen_blocks(shares, np.array([20, 20, 20, 20]), *[np.zeros(4, dtype=bool)] * 2).tolist() == [True] * 3 + [
-        False
-    ]
+    cut = threshold(shares, np.array([20, 20, 20, 20]))
+    assert likely_blocks(shares, cut, np.zeros(4, dtype=bool)).tolist() == [True, True, True, False]
 
 
 def test_the_first_title_is_kept_whatever_the_model_says_of_it():
-    kept = chosen_blocks(np.array([0.01, 0.9, 0.01]), np.array([3, 50, 3]), *[np.array([True, False, True])] * 2)
+    kept = likely_blocks(np.array([0.01, 0.9, 0.01]), 0.5, np.array([True, False, True]))
     assert kept.tolist() == [True, True, False]
-
-
-def test_a_heading_goes_with_what_follows_it():
-    shares, words = np.array([0.05, 0.05, 0.9, 0.05, 0.01, 0.9]), np.array([2, 3, 50, 2, 30, 40])
-    headings = np.array([True, True, False, True, False, False])
-    kept = chosen_blocks(shares, words, np.zeros(6, dtype=bool), headings)
-    assert kept.tolist() == [True, True, True, False, False, True]
 
 
 def test_the_content_that_is_kept_is_measured():
@@ -137,24 +129,3 @@ def test_the_collector_works_again_after_a_reader_that_raised():
     with pytest.raises(ValueError, match="stop"):
         with_tree("<p>one", read)
     assert gc.isenabled()
-
-
-def test_what_leads_kept_text_is_kept_and_so_are_the_prices_between():
-    shares = np.array([0.9, 0.2, 0.2, 0.9, 0.2, 0.2, 0.1])
-    words = np.array([50, 2, 1, 40, 2, 1, 3])
-    leading = np.array([False, True, True, False, True, True, False])
-    kept = chosen_blocks(shares, words, np.zeros(7, dtype=bool), leading)
-    assert kept.tolist() == [True, True, True, True, False, False, False]
-
-
-def test_a_table_or_list_of_terms_is_kept_whole_where_half_of_its_words_are():
-    blocks = blocks_of(
-        "<p>before</p><table><tr><td>a price</td><td>two words</td></tr><tr><td>x</td></tr></table>"
-        "<dl><dt>term</dt><dd><p>a long definition of it</p></dd></dl>"
-    )
-    texts = [block.text for block in blocks]
-    assert texts == ["before", "a price", "two words", "x", "term", "a long definition of it"]
-    words = np.array([len(block.words) for block in blocks])
-    kept = np.array([False, True, True, False, True, False])
-    keep_whole_boxes(blocks, kept, words)
-    assert kept.tolist() == [False, True, True, True, True, False]

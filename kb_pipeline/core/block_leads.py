@@ -1,0 +1,109 @@
+"""Keeps what names kept text: its heading, the price below that, the label of its tab, the summary that unfolds it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from kb_pipeline.core.block_units import above, is_within, keep_anyway, kind_of_class
+from kb_pipeline.core.html_tree import names
+from kb_pipeline.core.markdown_notes import ClassKind
+from kb_pipeline.core.markdown_tabs import TabNames
+from kb_pipeline.core.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kb_pipeline.core.html_tree import Node
+    from kb_pipeline.core.page_blocks import Block, Context
+    from kb_pipeline.core.trace import Trace
+
+LEVELS: Final = 3
+"""How far above a heading the element is, at most, that holds its text as well. Of headings on the pages of WCXB that
+were kept for text further away, one in thirty was content; of nearer ones, one in three."""
+MOST_LABEL_WORDS: Final = 25
+_MOST_TAB_WORDS: Final = 60
+_LONGEST_CLASS: Final = 400
+_LABEL_TAGS: Final = names("summary legend caption dt")
+_NO_LABELS: Final = names("td th li")
+_LABELS: Final = re.compile(
+    r"(?:^|[\s_-])(?:panel|accordion|expand|collaps|toggle|spoiler|faqs?|fold)[\w-]*?"
+    r"(?:header|heading|title|control|trigger|question|summary|label|toggle)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+
+
+def raise_leading(
+    kept: NDArray[np.bool_],
+    leading: NDArray[np.bool_],
+    reason_of: Callable[[int, int], Reason | None],
+    trace: Trace | None = None,
+) -> None:
+    """Keep what leads kept text. `leading` are the blocks that lead by what they are, one after the other; `reason_of`
+    says whether a block leads the one at another place."""
+    led = None
+    for place in range(len(kept) - 1, -1, -1):
+        if kept[place]:
+            led = led if leading[place] else place
+        elif led is not None:
+            reason = reason_of(place, led)
+            if reason is not None:
+                keep_anyway(place, kept, reason, trace)
+            elif not leading[place]:
+                led = None
+
+
+class Leads:
+    """Which block of a page leads which."""
+
+    def __init__(self, blocks: Sequence[Block], leading: NDArray[np.bool_]) -> None:
+        self._blocks = blocks
+        self._leading = leading
+
+    def reason(self, place: int, led: int) -> Reason | None:
+        """Why a block is kept with the one at `led`, which is the next that leads nothing."""
+        block, text = self._blocks[place], self._blocks[led]
+        if self._leading[place]:
+            return Reason.HEADING if is_within(text.context, above(block.context, LEVELS)) else None
+        return Reason.LABEL if _is_label(block, text) else None
+
+
+def _is_label(block: Block, text: Block) -> bool:
+    size = len(block.words)
+    if size > _MOST_TAB_WORDS:
+        return False
+    context = block.context
+    for _ in range(LEVELS):
+        if context.above is None or context.node.tag in _NO_LABELS:
+            return False
+        if _is_tab_row(context):
+            return is_within(text.context, above(context, 2))
+        if size <= MOST_LABEL_WORDS and _names_what_follows(context.node):
+            return is_within(text.context, context.above)
+        context = context.above
+    return False
+
+
+def _names_what_follows(node: Node) -> bool:
+    if node.tag in _LABEL_TAGS:
+        return True
+    attributes = node.attributes
+    return bool(attributes) and ("aria-expanded" in attributes or _is_named_label(attributes.get("class", "")))
+
+
+@lru_cache(maxsize=16_384)
+def _is_named_label(written: str) -> bool:
+    if len(written) > _LONGEST_CLASS:
+        return False
+    return kind_of_class(written) is ClassKind.TITLE or _LABELS.search(written) is not None
+
+
+def _is_tab_row(context: Context) -> bool:
+    node = context.node
+    if node.get("role") == "tablist":
+        return TabNames().read(node)
+    return kind_of_class(node.attributes.get("class", "")) is ClassKind.TABS and TabNames().read_row(node)
