@@ -7,7 +7,7 @@ import pytest
 
 from kb_pipeline.core.block_choice import chosen_blocks
 from kb_pipeline.core.block_pruning import prune
-from kb_pipeline.core.html_tree import measure, parse_html
+from kb_pipeline.core.html_tree import Node, measure, parse_html
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import read_blocks
 from kb_pipeline.core.reasons import Reason
@@ -61,6 +61,12 @@ def test_a_heading_is_not_kept_for_text_that_others_part_from_it_or_that_stands_
     assert chosen(html) == {}
 
 
+def test_a_heading_of_another_part_of_the_page_between_parts_nothing():
+    assert chosen(f"<h2>Fares</h2><div><div><div><div><h3>no</h3></div></div></div></div>{TEXT}") == {
+        "Fares": Reason.HEADING
+    }
+
+
 @pytest.mark.parametrize(
     ("html", "label"),
     [
@@ -71,7 +77,7 @@ def test_a_heading_is_not_kept_for_text_that_others_part_from_it_or_that_stands_
         (f"<div><div class=accordion-toggle><div>When?</div></div><div>{TEXT}</div></div>", "When?"),
         (f"<div><div aria-expanded=false>When?</div>{TEXT}</div>", "When?"),
         (f"<table class=layout><caption>Hours</caption><tr><td>{TEXT}</table>", "Hours"),
-        (f"<dl><dt>Pier<dd>{TEXT}</dl>", "Pier"),
+        (f"<dl><dt>Pier<dd>{TEXT}<dt>Ways<dd><p>{'by land ' * 40}</p></dl>", "Pier"),
     ],
 )
 def test_what_names_kept_text_is_kept(html, label):
@@ -138,6 +144,11 @@ def test_a_unit_of_links_or_away_from_kept_text_is_not(html):
     assert chosen(TEXT + html, near=["a fare"]) == {}
 
 
+def test_a_caption_is_weighed_by_itself():
+    figure = "<figure><p>a fare</p><figcaption>12 or more</figcaption></figure>"
+    assert chosen(TEXT + figure, near=["a fare", "12 or more"]) == {}
+
+
 def test_a_large_unit_is_weighed_as_all_else_is():
     fares = " ".join(f"fare {number}" for number in range(40))
     blocks = blocks_of(f"{TEXT * 20}<table><tr><th>{fares}</th></tr></table>")
@@ -158,6 +169,7 @@ def test_a_table_that_only_places_blocks_is_no_unit():
         ("<ol><li id=fn1><p>in winter <a href=#fnref1>↩</a></p></ol>", "in winter ↩"),
         ("<ol><li><p>one <a href=#r role=doc-backlink>↩</a></p><li><p>two</p></ol>", "one ↩"),
         ("<div class=footnote><p><a href=#x>[1]</a> in winter</p></div>", "[1] in winter"),
+        ("<p class=footnote><a href=#x>[1]</a> in winter</p>", "[1] in winter"),
     ],
 )
 def test_formulas_and_footnotes_are_kept_with_the_text_before_them(html, text):
@@ -174,7 +186,7 @@ def images(html):
     kept = np.array([PROSE in block.text for block in blocks])
     prune(blocks, kept)
     body = blocks[0].context.top()
-    assert all(node in node.parent.children for node in body.iter() if node.tag == "img")
+    assert all(child.parent is node for node in body.iter() for child in node.children if isinstance(child, Node))
     return [node.get("alt") for node in body.iter() if node.tag == "img"]
 
 
@@ -201,6 +213,11 @@ def test_a_picture_among_kept_text_is_kept_without_the_words_around_it(html):
 )
 def test_a_picture_that_stands_for_another_page_or_among_other_words_is_not(html):
     assert images(f"<div>{TEXT}{html}</div>") == []
+
+
+def test_a_picture_far_from_kept_text_is_not():
+    figure = "<figure><img alt=pier><figcaption>The pier</figcaption></figure>"
+    assert images(f"<div>{TEXT}{'<p>no</p>' * 9}{figure}{'<p>no</p>' * 9}</div>") == []
 
 
 def test_a_picture_in_a_part_of_the_page_that_keeps_nothing_is_not():
