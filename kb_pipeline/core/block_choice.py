@@ -13,6 +13,7 @@ from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.block_pruning import prune
 from kb_pipeline.core.block_units import keep_anyway, keep_attached, keep_units
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
+from kb_pipeline.core.conversations import is_conversation
 from kb_pipeline.core.html_tree import BIT_OF, HEADING_TAGS, Node, measure_again
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, TAG_BITS, read_blocks
@@ -65,7 +66,10 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
     shares = block_model().shares(blocks, kind)
     kept, cut = chosen_blocks(blocks, shares, trace)
     if letters[kept].sum() < ENOUGH_LETTERS:
-        return NotWeighed.LITTLE_LEFT
+        if shares.max() >= ENOUGH_SHARE:
+            return NotWeighed.LITTLE_LEFT
+        # A shell that waits for its scripts has a menu and a footer, and nothing that looks like content.
+        kept, cut = shares >= ENOUGH_SHARE, ENOUGH_SHARE
     if trace is not None:
         trace.weigh(blocks, shares, kept, cut)
     measure_again([*stripped, *prune(blocks, kept)])
@@ -74,11 +78,12 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
 
 def _is_manual(document: Node) -> bool:
     """Whether a page marks its content itself, and has code in it. There every block of it counts, however short it is
-    and however many links it holds: class names alone do better on hosts that are new (docs/extraction.md)."""
+    and however many links it holds: class names alone do better on hosts that are new (docs/extraction.md). Where
+    people answer each other, much of a post is not what they wrote."""
     if not document.holds & _CODE:
         return False
     main = main_of(document, document.iter())
-    return main is not None and bool(main.holds & _CODE)
+    return main is not None and bool(main.holds & _CODE) and not is_conversation(main)
 
 
 def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:

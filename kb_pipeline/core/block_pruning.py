@@ -51,8 +51,11 @@ def prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> list[Node]:
 
 
 def _needed(blocks: Sequence[Block], kept: Sequence[bool]) -> set[int]:
-    """The elements that hold a kept block."""
-    needed: set[int] = set()
+    """The topmost element, and those that hold a kept block."""
+    top = blocks[0].context
+    while top.above is not None:
+        top = top.above
+    needed = {id(top)}
     for block, keep in zip(blocks, kept, strict=True):
         context = block.context if keep else None
         while context is not None and id(context) not in needed:
@@ -73,8 +76,8 @@ def _losses(blocks: Sequence[Block], kept: Sequence[bool], needed: set[int]) -> 
             continue
         while context.above is not None and id(context.above) not in needed:
             context = context.above
-        if context.above is not None:
-            gone.setdefault(id(context.above), _Losses(context.above)).places[context.place] = number
+        assert context.above is not None
+        gone.setdefault(id(context.above), _Losses(context.above)).places[context.place] = number
     return list(gone.values())
 
 

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from kb_pipeline.core.extract import extract_html
+from kb_pipeline.core.extract import examine, extract_html
+from kb_pipeline.core.reasons import NotWeighed, Way
+from kb_pipeline.core.trace import Trace
 
 SENTENCES = (
     "The old mill on the river was built by two brothers who had come from the coast.",
@@ -191,3 +193,41 @@ def test_a_page_of_a_manual_keeps_every_block_of_its_content():
     written = markdown(f"<nav><ul>{MENU}</ul></nav>{body}{FOOTER}", title="Pumps")
     assert all(f"[{name}](https://example.com/ref/{name})" in written for name in ("start", "stop", "prime", "drain"))
     assert not any(word in written for word in ("Culture", "On this page", "Privacy"))
+
+
+def post(number, text):
+    user = f"<div class=user>user{number} <span>1{number}7 badges</span> <a href=/u/{number}>profile</a></div>"
+    tools = "<ul class=tools><li><a href=/share>Share</a></li><li><a href=/flag>Flag</a></li></ul>"
+    return f"<div class=answer id=answer-{number}><div class=body><p>{text}</p></div>{tools}{user}</div>"
+
+
+def test_a_thread_with_code_in_it_is_no_manual():
+    posts = "".join(post(number, f"{text} {text.lower()}") for number, text in enumerate(SENTENCES, 1))
+    page = f"<main><h1>Who built the mill?</h1><pre>cat mill</pre>{posts}</main>"
+    trace = Trace()
+    examine(page.encode(), "text/html", "https://example.com/questions/7", trace=trace)
+    assert trace.way is Way.BLOCKS
+    examine(page.replace("answer", "step").encode(), "text/html", "https://example.com/questions/7", trace=trace)
+    assert trace.not_weighed is NotWeighed.MANUAL
+
+
+HELP = "".join(
+    f"<li><a href=/help/{number}>{name}</a></li>"
+    for number, name in enumerate(
+        ("Shipping and delivery", "Returns and refunds", "Report an offence", "Payment methods", "Gift cards", "Size guide")
+    )
+)
+SHELL = (
+    f"<div class=top-header><ul class=main-menu>{MENU}</ul></div><div id=root></div><div class=site-footer>"
+    + "".join(
+        f"<div class=footer-column><h4>{name}</h4><ul>{HELP}</ul></div>"
+        for name in ("Help", "Company", "Partners", "Our other sites", "Apps")
+    )
+    + "<p class=copyright>© 2024 The River Post. All rights reserved.</p></div>"
+)
+
+
+def test_a_shell_that_shows_a_menu_and_a_footer_says_nothing():
+    text = extract_html(f"<html><body>{SHELL}</body></html>", "https://example.com/item/1005")
+    assert not text.markdown
+    assert "old mill" in markdown(SHELL.replace("<div id=root>", f"<div id=root>{paragraphs()}"))
