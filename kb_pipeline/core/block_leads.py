@@ -68,8 +68,17 @@ class Leads:
         """Why a block is kept with the one at `led`, which is the next that leads nothing."""
         block, text = self._blocks[place], self._blocks[led]
         if self._leading[place]:
-            return Reason.HEADING if is_within(text.context, above(block.context, LEVELS)) else None
+            box = above(_outermost(block.context), LEVELS)
+            return Reason.HEADING if is_within(text.context, box) else None
         return Reason.LABEL if _is_label(block, text) else None
+
+
+def _outermost(context: Context) -> Context:
+    """The outermost element that holds nothing but a heading: DocBook puts a section's title in three."""
+    letters = context.node.letters
+    while context.above is not None and context.above.node.letters == letters:
+        context = context.above
+    return context
 
 
 def _is_label(block: Block, text: Block) -> bool:

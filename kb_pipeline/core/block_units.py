@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kb_pipeline.core.chrome import NAVIGATION_WORDS
 from kb_pipeline.core.html_tree import Node, bits, names
 from kb_pipeline.core.markdown_notes import ClassKind, class_kind, is_code, is_note
 from kb_pipeline.core.markdown_tables import is_data_table, read_rows
@@ -71,7 +72,7 @@ def keep_units(
         if held.all():
             continue
         if not _is_mostly_kept(held, sizes):
-            near = is_within(blocks[edge.kept].context, above(unit, NEAR_LEVELS))
+            near = is_within(blocks[edge.kept].context, above(unit, NEAR_LEVELS)) and not _is_named_navigation(unit)
             if not (near and _is_nearly_likely(unit.node, shares[inside], sizes, cut)):
                 continue
         if unit.node.tag != "table" or is_data_table(unit.node, read_rows(unit.node)):
@@ -88,6 +89,18 @@ def _is_nearly_likely(unit: Node, shares: NDArray[np.float64], words: NDArray[np
     if total > MOST_LENIENT_WORDS or unit.tag == "figure" or unit.link_letters > unit.letters * MOST_LINKED:
         return False
     return float(shares @ words) >= LENIENCE * cut * total
+
+
+def _is_named_navigation(unit: Context) -> bool:
+    """Whether the unit, or what it stands in, calls itself navigation, as a table with the pages before and after."""
+    context: Context | None = unit
+    for _ in range(NEAR_LEVELS):
+        if context is None:
+            break
+        if not NAVIGATION_WORDS.isdisjoint(context.named):
+            return True
+        context = context.above
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,14 +65,14 @@ _UNNAMED: Final = ("", "")
 _TABS: Final = re.compile(r"tabs?[_-](?:menu|nav)|nav[_-]tabs")
 _BREADCRUMBS: Final = re.compile(r"breadcrumb|bread-crumb|crumbtrail")
 # Words of class names that mark what leads away from the page or acts on it,
-_NAVIGATION: Final = names(
+NAVIGATION_WORDS: Final = names(
     "addthis addtoany adsbygoogle ad ads advert advertisement advertising backlinks backtotop breadcrumbs cart"
     " copyright disqus donate dropdown editpage editsection feedback flyout footer hamburger helpful"
     " jumplinks login masthead megamenu menu minicart modal nav navbar navfooter navheader navigation noprint offcanvas"
     " outbrain pager pagination paging popup prevnext printonly rss searchform share sharedaddy shares sharing signin"
     " signup skip skiplink social socials sponsor sponsored subscribe subscription taboola toolbar topbar"
 )
-_NAVIGATION_OF_FOLDS: Final = _NAVIGATION - {"dropdown"}
+_NAVIGATION_OF_FOLDS: Final = NAVIGATION_WORDS - {"dropdown"}
 """Accordions are called dropdowns too."""
 _NAVIGATION_PAIRS: Final = re.compile(
     r"sr-only|screen-?reader|visually-?hidden|assistive|skip-(?:link|to|nav)|back-to-top|edit-(?:this|page|on|link)"
@@ -99,7 +99,7 @@ class _Names:
     pairs: re.Pattern[str]
 
 
-_FRAME: Final = _Names(_NAVIGATION, _NAVIGATION_PAIRS)
+_FRAME: Final = _Names(NAVIGATION_WORDS, _NAVIGATION_PAIRS)
 _FRAME_OF_FOLDS: Final = _Names(_NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
 _COMPANION: Final = _Names(_COMPANIONS, _COMPANION_PAIRS)
 _LONGEST_REMEMBERED: Final = 400

@@ -43,6 +43,7 @@ def chosen(html, near=(), likely=()):
         f"<h2>Fares</h2><p>12 €</p>{TEXT}",
         f"<header><div><h2>Fares</h2></div></header>{TEXT}",
         f"<h2><div>Fares</div></h2><div><div><div><div>{TEXT}</div></div></div></div>",
+        f"<section><div class=titlepage><div><div><div><h2>Fares</h2></div></div></div></div>{TEXT}</section>",
     ],
 )
 def test_a_heading_is_kept_with_the_text_of_its_section_and_so_is_a_price_between(html):
@@ -54,7 +55,8 @@ def test_a_heading_is_kept_with_the_text_of_its_section_and_so_is_a_price_betwee
     [
         f"<h2>Fares</h2><p>no</p>{TEXT}",
         f"{TEXT}<h2>Fares</h2>",
-        f"<div><div><div><div><h2>Fares</h2></div></div></div></div>{TEXT}",
+        f"<div><div><div><div><h2>Fares</h2><p>no</p></div></div></div></div>{TEXT}",
+        f"<div><div><div><div><i>no</i><h2>Fares</h2></div></div></div></div>{TEXT}",
     ],
 )
 def test_a_heading_is_not_kept_for_text_that_others_part_from_it_or_that_stands_in_another_part_of_the_page(html):
@@ -62,7 +64,7 @@ def test_a_heading_is_not_kept_for_text_that_others_part_from_it_or_that_stands_
 
 
 def test_a_heading_of_another_part_of_the_page_between_parts_nothing():
-    assert chosen(f"<h2>Fares</h2><div><div><div><div><h3>no</h3></div></div></div></div>{TEXT}") == {
+    assert chosen(f"<h2>Fares</h2><div><div><div><div><h3>no</h3><h3>no</h3></div></div></div></div>{TEXT}") == {
         "Fares": Reason.HEADING
     }
 
@@ -138,9 +140,10 @@ def test_a_small_unit_beside_kept_text_is_kept_at_a_lower_share(html):
         "<p>no</p><table><tr><th>a fare</th></tr></table>",
         "<table><tr><th><a href=/a>a fare</a></th></tr></table>",
         "<div><div><div><div><table><tr><th>a fare</th></tr></table></div></div></div></div>",
+        "<div class=navfooter><table><tr><th>a fare</th></tr></table></div>",
     ],
 )
-def test_a_unit_of_links_or_away_from_kept_text_is_not(html):
+def test_a_unit_of_links_or_of_navigation_or_away_from_kept_text_is_not(html):
     assert chosen(TEXT + html, near=["a fare"]) == {}
 
 
