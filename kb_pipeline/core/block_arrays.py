@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+def filled(columns: Sequence[ArrayLike], count: int) -> NDArray[np.float32]:
+    """The columns one beneath the other, each with a number for each of `count` blocks, or one number for all."""
+    found = np.empty((len(columns), count), dtype=np.float32)
+    for place, column in enumerate(columns):
+        found[place] = column
+    return found
+
+
+def columns_of(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
+    """A column for each place in the rows, of which there is at least one."""
+    width = len(rows[0])
+    return np.fromiter(chain.from_iterable(rows), dtype=np.float32, count=len(rows) * width).reshape(-1, width).T
 
 
 def last_heading(heading: NDArray[np.bool_]) -> NDArray[np.intp]:

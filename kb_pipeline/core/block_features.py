@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kb_pipeline.core.block_arrays import last_heading, shifted, window
+from kb_pipeline.core.block_arrays import columns_of, filled, last_heading, shifted, window
 from kb_pipeline.core.html_tree import HEADING_TAGS, names
 from kb_pipeline.core.page_blocks import TAG_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from kb_pipeline.core.block_words import Outline
     from kb_pipeline.core.page_blocks import Block, Context
@@ -40,10 +39,10 @@ _HEAD: Final = 20
 """Words of a block that are looked for in the title."""
 _WORDS, _LETTERS, _LINKED, _ALIKE, _CHOSEN = 0, 1, 2, 6, 8
 """Where the rows have these,"""
-_SIZES: Final = (9, 11, 13, 15)
+_SIZES, _LINKED_SIZES = slice(9, 17, 2), slice(10, 17, 2)
 """and the letters of the four elements around a block, each before the letters of its links."""
 _COLUMN: Final = {tag: place for place, tag in enumerate(TAG_BITS)}
-_TELLING: Final = ("p", "article", "main", "li", "table", "form", "a")
+_TELLING: Final = [_COLUMN[tag] for tag in ("p", "article", "main", "li", "table", "form", "a")]
 """Tags whose share of a page's letters tells what kind of page it is."""
 _OWN_TAGS: Final = [_COLUMN[tag] for tag in ("div", "h2", "h3", "p", "pre", "ul", "table", "noscript", "dl")]
 """Tags of a block's own element that make a difference."""
@@ -60,7 +59,7 @@ class PageKind:
 
 def _held(contexts: Sequence[Context]) -> NDArray[np.float32]:
     """What the elements that hold blocks are like."""
-    return _rows(
+    return columns_of(
         [
             (
                 context.depth,
@@ -83,7 +82,7 @@ def _variants(title: str) -> frozenset[str]:
 
 
 def _own(blocks: Sequence[Block], outline: Outline, title: frozenset[str]) -> NDArray[np.float32]:
-    said = _rows(
+    said = columns_of(
         [
             (len(block.words), block.letters, block.link_letters, block.words[-1][-1] in _ENDS, block.text.count(","))
             for block in blocks
@@ -94,47 +93,45 @@ def _own(blocks: Sequence[Block], outline: Outline, title: frozenset[str]) -> ND
     over = outline.above[at]
     grand = outline.above[over]
     great = outline.above[grand]
-    alike = held[:, 1]
-    sizes = [held[place, 4:6] for place in (at, over, grand, great)]
-    titled = np.array([len(title.intersection(block.words[:_HEAD])) for block in blocks], dtype=np.float32)
+    alike, inside = held[1], held[6]
+    titled = np.array([_shared(title, block.words[:_HEAD]) for block in blocks], dtype=np.float32)
     columns = [
-        held[at, 6],
-        held[over, 6],
+        inside[at],
+        inside[over],
         alike[over],
         alike[grand],
-        titled / np.minimum(said[:, 0], _HEAD),
+        titled / np.minimum(said[0], _HEAD),
         titled / max(1, len(title)),
     ]
-    last = np.stack(columns, axis=1)
-    return np.concatenate([said, held[at, :4], *sizes, last], axis=1)
+    sizes = [held[4:6].take(place, axis=1) for place in (at, over, grand, great)]
+    return np.concatenate([said, held[:4].take(at, axis=1), *sizes, filled(columns, len(blocks))], dtype=np.float32)
 
 
-def _rows(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
-    width = len(rows[0])
-    return np.fromiter(chain.from_iterable(rows), dtype=np.float32, count=len(rows) * width).reshape(-1, width)
+def _shared(title: frozenset[str], words: Sequence[str]) -> int:
+    return 0 if title.isdisjoint(words) else len(title.intersection(words))
 
 
 def static_features(blocks: Sequence[Block], outline: Outline, kind: PageKind) -> NDArray[np.float32]:
-    """Rows without what the word tables say of a block."""
+    """Rows without what the word tables say of a block. They are stored column by column, as trees ask for them."""
     own = _own(blocks, outline, _variants(kind.title))
     tags = np.array([context.tags for context in outline.contexts], dtype=np.uint64)[outline.of_blocks]
     node_tags = np.array([TAG_BITS.get(block.context.node.tag, 0) for block in blocks], dtype=np.uint64)
     bits = _bits(tags)
-    columns = [
+    columns: list[NDArray[np.float32] | NDArray[np.uint8]] = [
         own,
         bits,
-        _bits(node_tags)[:, _OWN_TAGS],
+        _bits(node_tags)[_OWN_TAGS],
         _around(own, node_tags),
         _page(blocks, own, bits, kind),
         _repeated(blocks, own),
     ]
-    return np.concatenate(columns, axis=1)
+    return np.concatenate(columns, dtype=np.float32).T
 
 
-def _bits(tags: NDArray[np.uint64]) -> NDArray[np.float32]:
+def _bits(tags: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """A column for each of TAG_BITS."""
-    octets = tags.astype("<u8").view(np.uint8).reshape(-1, 8)
-    return np.unpackbits(octets, axis=1, bitorder="little")[:, : len(TAG_BITS)].astype(np.float32)
+    octets = tags.astype("<u8").view(np.uint8).reshape(-1, 8).T
+    return np.unpackbits(octets, axis=0, count=len(TAG_BITS), bitorder="little")
 
 
 def heading_blocks(blocks: Sequence[Block]) -> NDArray[np.bool_]:
@@ -151,35 +148,46 @@ def _repeated(blocks: Sequence[Block], own: NDArray[np.float32]) -> NDArray[np.f
     """How often a block's shape and its text occur, and what blocks of its shape are like."""
     shape = _numbers([(block.context.shape, block.first == 0) for block in blocks])
     count = np.bincount(shape)
-    letters = np.bincount(shape, own[:, _LETTERS])
-    linked = np.bincount(shape, own[:, _LINKED])
+    letters = np.bincount(shape, own[_LETTERS])
+    linked = np.bincount(shape, own[_LINKED])
     texts = _numbers([block.text.strip() for block in blocks])
     copies = np.bincount(texts)
     # Numbers are given in order: one that is not new is no larger than those before.
     again = texts <= np.concatenate([[-1], np.maximum.accumulate(texts)[:-1]])
     columns = [count[shape], (letters / count)[shape], (linked / np.maximum(letters, 1))[shape], copies[texts], again]
-    return np.stack(columns, axis=1).astype(np.float32)
+    return filled(columns, len(blocks))
 
 
 def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[np.float32]:
-    count = len(own)
-    words, letters, linked = own[:, _WORDS], own[:, _LETTERS], own[:, _LINKED]
+    letters, linked = own[_LETTERS], own[_LINKED]
     total = max(1.0, float(letters.sum()))
     before = np.concatenate([[0.0], np.cumsum(letters)[:-1]])
     density = linked / np.maximum(letters, 1)
-    place = np.arange(count)
-    heading = (node_tags & np.uint64(_HEADINGS)) != 0
-    first_level = node_tags == np.uint64(TAG_BITS["h1"])
-    last = last_heading(heading)
-    level = np.log2(np.maximum(node_tags, np.uint64(1)).astype(np.float64))
-    h1 = np.argmax(first_level) if first_level.any() else 0
-    chosen = own[:, _CHOSEN] > 0
-    shares = np.stack([own[:, column] for column in _SIZES], axis=1) / total
-    densities = np.stack([own[:, column + 1] / np.maximum(own[:, column], 1) for column in _SIZES], axis=1)
     columns = [
         density,
-        letters / np.maximum(words, 1),
+        letters / np.maximum(own[_WORDS], 1),
         before / total,
+        *_places(node_tags, before),
+        *shifted(np.log1p(letters)),
+        *shifted(density),
+        window(letters * (1 - density), 2),
+        window(linked, 4) / np.maximum(window(letters, 4), 1),
+        *_chosen(own[_CHOSEN] > 0, letters, total),
+        *(own[_SIZES] / total),
+        *(own[_LINKED_SIZES] / np.maximum(own[_SIZES], 1)),
+    ]
+    return filled(columns, len(letters))
+
+
+def _places(node_tags: NDArray[np.uint64], before: NDArray[np.float64]) -> list[ArrayLike]:
+    """Where each block stands on the page, after its heading and after the first h1."""
+    count = len(node_tags)
+    place = np.arange(count)
+    last = last_heading((node_tags & np.uint64(_HEADINGS)) != 0)
+    level = np.log2(np.maximum(node_tags, np.uint64(1)).astype(np.float64))
+    first_level = node_tags == np.uint64(TAG_BITS["h1"])
+    h1 = first_level.argmax()
+    return [
         place / count,
         place,
         place[::-1],
@@ -188,49 +196,55 @@ def _around(own: NDArray[np.float32], node_tags: NDArray[np.uint64]) -> NDArray[
         before - before[last],
         place - h1,
         before - before[h1],
-        np.full(count, float(first_level.sum())),
-        *shifted(np.log1p(letters)),
-        *shifted(density),
-        window(letters * (1 - density), 2),
-        window(linked, 4) / np.maximum(window(letters, 4), 1),
+        float(first_level.sum()),
     ]
+
+
+def _chosen(chosen: NDArray[np.bool_], letters: NDArray[np.float32], total: float) -> list[ArrayLike]:
+    """Where each block stands in what the page marks as its content, and how much that is."""
     inside = np.flatnonzero(chosen)
-    start, end = (inside[0], inside[-1]) if len(inside) else (0, count - 1)
-    columns += [place - start, end - place, np.full(count, letters[chosen].sum() / total)]
-    return np.concatenate([np.stack(columns, axis=1), shares, densities], axis=1).astype(np.float32)
+    start, end = (inside[0], inside[-1]) if len(inside) else (0, len(chosen) - 1)
+    place = np.arange(len(chosen))
+    return [place - start, end - place, letters[chosen].sum() / total]
 
 
 def _page(
-    blocks: Sequence[Block], own: NDArray[np.float32], bits: NDArray[np.float32], kind: PageKind
+    blocks: Sequence[Block], own: NDArray[np.float32], bits: NDArray[np.uint8], kind: PageKind
 ) -> NDArray[np.float32]:
-    letters, linked = own[:, _LETTERS], own[:, _LINKED]
+    letters, linked = own[_LETTERS], own[_LINKED]
+    count = len(letters)
     total = max(1.0, float(letters.sum()))
     ordered = np.sort(letters)
-    within = {tag: float(letters[bits[:, _COLUMN[tag]] > 0].sum()) / total for tag in _TELLING}
-    url = kind.url.lower().partition("://")[2]
-    path = url.partition("/")[2]
+    paragraphs, *within = ((bits[_TELLING] * letters).sum(axis=1) / total).tolist()
     text = "\n".join([block.text for block in blocks])
-    prices = sum(map(text.count, _MONEY))
-    found = frozenset(_URL_WORDS.findall(path))
+    prices = sum([text.count(sign) for sign in _MONEY if sign in text])  # to look is much faster than to count
     facts = [
-        len(own),
+        count,
         total,
         float(linked.sum()) / total,
-        within["p"],
-        float(ordered[len(ordered) // 2]),
+        paragraphs,
+        float(ordered[count // 2]),
         float(ordered[-1]),
-        float(ordered[len(ordered) * 9 // 10]),
+        float(ordered[count * 9 // 10]),
         float((letters > _LONG).mean()),
-        prices / len(own),
+        prices / count,
         prices,
-        *(within[tag] for tag in _TELLING[1:]),
-        float(own[:, _ALIKE].max()),
-        path.strip("/").count("/") + bool(path.strip("/")),
-        len(path),
-        path.count("-"),
-        *(bool(found & words) for words in URL_KINDS),
+        *within,
+        float(own[_ALIKE].max()),
+        *_address(kind.url),
         kind.og_type == "article",
         "product" in kind.og_type,
         kind.og_type == "website",
     ]
-    return np.broadcast_to(np.array(facts, dtype=np.float32), (len(own), len(facts)))
+    return np.broadcast_to(np.array(facts, dtype=np.float32)[:, None], (len(facts), count))
+
+
+def _address(url: str) -> list[float]:
+    path = url.lower().partition("://")[2].partition("/")[2]
+    found = frozenset(_URL_WORDS.findall(path))
+    return [
+        path.strip("/").count("/") + bool(path.strip("/")),
+        len(path),
+        path.count("-"),
+        *(not found.isdisjoint(words) for words in URL_KINDS),
+    ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.block_units import above, is_within, keep_anyway, kind_of_class
+from kb_pipeline.core.block_units import above, is_within, keep_anyway
 from kb_pipeline.core.html_tree import names
-from kb_pipeline.core.markdown_notes import ClassKind
+from kb_pipeline.core.markdown_notes import KIND_OF_CLASS, ClassKind
 from kb_pipeline.core.markdown_tabs import TabNames
 from kb_pipeline.core.reasons import Reason
+from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,18 +101,20 @@ def _names_what_follows(node: Node) -> bool:
     if node.tag in _LABEL_TAGS:
         return True
     attributes = node.attributes
-    return bool(attributes) and ("aria-expanded" in attributes or _is_named_label(attributes.get("class", "")))
+    return bool(attributes) and ("aria-expanded" in attributes or _NAMED_LABEL[attributes.get("class", "")])
 
 
-@lru_cache(maxsize=16_384)
 def _is_named_label(written: str) -> bool:
     if len(written) > _LONGEST_CLASS:
         return False
-    return kind_of_class(written) is ClassKind.TITLE or _LABELS.search(written) is not None
+    return KIND_OF_CLASS[written] is ClassKind.TITLE or _LABELS.search(written) is not None
+
+
+_NAMED_LABEL: Final = Remembered(_is_named_label)
 
 
 def _is_tab_row(context: Context) -> bool:
     node = context.node
     if node.get("role") == "tablist":
         return TabNames().read(node)
-    return kind_of_class(node.attributes.get("class", "")) is ClassKind.TABS and TabNames().read_row(node)
+    return KIND_OF_CLASS[node.attributes.get("class", "")] is ClassKind.TABS and TabNames().read_row(node)

@@ -32,25 +32,41 @@ class Ensemble:
     """Oblivious trees (every node of one level asks the same question), all of one depth."""
 
     columns: NDArray[np.intp]
-    """(trees x depth): which feature a level asks for,"""
+    """Which feature each question asks for,"""
     borders: NDArray[np.float32]
-    """and what it must exceed."""
+    """and what it must exceed (questions x 1)."""
+    asked: NDArray[np.intp]
+    """(depth x trees): the question that a level of a tree asks. Half of them are asked more than once."""
     leaves: NDArray[np.float32]
     """(trees, 2 ** depth)"""
-    depth: int
     bias: float
+
+    @classmethod
+    def of(
+        cls, columns: NDArray[np.integer], borders: NDArray[np.float32], leaves: NDArray[np.float32], bias: float
+    ) -> Ensemble:
+        """Of the feature and the border of each level of each tree, tree by tree."""
+        trees = len(leaves)
+        questions, asked = np.unique(np.stack([columns, borders]), axis=1, return_inverse=True)
+        return cls(
+            questions[0].astype(np.intp),
+            questions[1].astype(np.float32)[:, None],
+            np.ascontiguousarray(asked.reshape(trees, -1).T),
+            leaves,
+            bias,
+        )
 
     def shares(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """The probability of each row, 0 to 1."""
         features = np.ascontiguousarray(rows.T)
         trees, size = self.leaves.shape
-        # `packbits` along this axis took five times as long.
+        answers = (features.take(self.columns, axis=0) > self.borders).view(np.uint8)
         places = np.zeros((trees, len(rows)), dtype=np.uint8)
-        for level in range(self.depth):
-            asked = slice(level, None, self.depth)
-            above = features[self.columns[asked]] > self.borders[asked, None]
-            places |= above.view(np.uint8) << np.uint8(level)
-        leaves = places + np.arange(0, trees * size, size, dtype=np.int32)[:, None]
+        for level in self.asked[::-1]:
+            # To add is faster than to shift; `packbits` took five times as long.
+            places += places
+            places |= answers.take(level, axis=0)
+        leaves = places + np.arange(0, trees * size, size)[:, None]
         sums = self.leaves.ravel().take(leaves).sum(axis=0, dtype=np.float64)
         return np.asarray(1 / (1 + np.exp(-(sums + self.bias))))
 
@@ -83,11 +99,7 @@ def read_model(path: Path) -> BlockModel:
     """Weights as `benchmarks/train_blocks.py` writes them."""
     with np.load(path, allow_pickle=False) as stored:
         tables = json.loads(stored["tables"].tobytes())
-        trees = Ensemble(
-            stored["columns"].astype(np.intp),
-            stored["borders"],
-            stored["leaves"].astype(np.float32),
-            int(stored["depth"]),
-            float(stored["bias"]),
+        trees = Ensemble.of(
+            stored["columns"], stored["borders"], stored["leaves"].astype(np.float32), float(stored["bias"])
         )
     return BlockModel(NameScores(tables["names"]), WordScores(tables["words"]), trees)

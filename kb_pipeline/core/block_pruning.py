@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.block_units import is_within
 from kb_pipeline.core.html_tree import Node
+from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,12 +85,10 @@ def _may_show(node: Node) -> bool:
     """Whether an element is a picture, or a box of one with its caption."""
     if not node.letters or node.tag == "figure":
         return True
-    return node.letters <= _MOST_CAPTION_LETTERS and _is_named_for_pictures(node.attributes.get("class", ""))
+    return node.letters <= _MOST_CAPTION_LETTERS and _NAMED_FOR_PICTURES[node.attributes.get("class", "")]
 
 
-@lru_cache(maxsize=16_384)
-def _is_named_for_pictures(written: str) -> bool:
-    return _PICTURE_BOXES.search(written) is not None
+_NAMED_FOR_PICTURES: Final = Remembered(lambda written: _PICTURE_BOXES.search(written) is not None)
 
 
 def _is_beside_kept(blocks: Sequence[Block], kept: Sequence[bool], number: int, holder: Context) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kb_pipeline.core.chrome import NAVIGATION_WORDS
 from kb_pipeline.core.html_tree import Node, bits, names
-from kb_pipeline.core.markdown_notes import ClassKind, class_kind, is_code, is_note
+from kb_pipeline.core.markdown_notes import KIND_OF_CLASS, ClassKind, is_code, is_note
 from kb_pipeline.core.markdown_tables import is_data_table, read_rows
 from kb_pipeline.core.page_blocks import TAG_BITS
 from kb_pipeline.core.reasons import Reason
@@ -131,16 +130,10 @@ def _is_unit(node: Node) -> bool:
     if not attributes or node.letters > _LARGEST_MARKED or node.holds & _PAGE_PARTS:
         return False
     role = attributes.get("role")
-    kind = kind_of_class(attributes.get("class", ""))
+    kind = KIND_OF_CLASS[attributes.get("class", "")]
     if kind is ClassKind.PLAIN and role is None:
         return False
     return role == "table" or is_note(node, kind) or is_code(node, kind)
-
-
-@lru_cache(maxsize=16_384)
-def kind_of_class(written: str) -> ClassKind:
-    """`class_kind`, remembered: the pages of a site repeat a few hundred class attributes."""
-    return class_kind(written) if written else ClassKind.PLAIN
 
 
 def _places(blocks: Sequence[Block], place: int, unit: Context) -> slice:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kb_pipeline.core.block_arrays import last_heading, shifted, window
+from kb_pipeline.core.block_arrays import filled, last_heading, shifted, window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,18 +59,19 @@ class Outline:
         places: dict[int, int] = {}
         contexts: list[Context] = []
         above: list[int] = []
+        of_blocks: list[int] = []
         for block in blocks:
-            new = []
             at: Context | None = block.context
-            while at is not None and id(at) not in places:
+            new = []
+            while at is not None and (place := places.get(id(at))) is None:
                 new.append(at)
                 at = at.above
-            up = 0 if at is None else places[id(at)]
+            up = 0 if at is None or place is None else place
             for context in reversed(new):
                 above.append(up)
                 up = places[id(context)] = len(contexts)
                 contexts.append(context)
-        of_blocks = [places[id(block.context)] for block in blocks]
+            of_blocks.append(up)
         return cls(contexts, np.array(above, dtype=np.intp), np.array(of_blocks, dtype=np.intp))
 
     def names(self) -> Names:
@@ -127,34 +128,42 @@ def scored_features(
     name_scores: NameScores,
     word_scores: WordScores,
 ) -> NDArray[np.float32]:
-    """Rows of what the tables say. `words` are the first LOOKED_AT of each block."""
+    """Rows of what the tables say. `words` are the first LOOKED_AT of each block. Stored column by column, as trees ask
+    for them."""
     size = len(words)
-    said = _word_rows(words, word_scores)
-    scored = np.concatenate([_name_rows(names, name_scores), said], axis=1)
+    said = _word_columns(words, word_scores)
+    scored = np.concatenate([_name_columns(names, name_scores), said])
     last = last_heading(heading)
-    over = said[last] * (np.arange(size) > last)[:, None]
-    mean = scored[:, -1]
-    around = np.stack([window(scored[:, 2], 3), window(mean, 3), *shifted(mean)], axis=1, dtype=np.float32)
-    whole = np.broadcast_to(scored.mean(axis=0), scored.shape)
-    return np.concatenate([scored, over, around, whole], axis=1)
+    over = said.take(last, axis=1) * (np.arange(size) > last)
+    mean = scored[-1]
+    around = filled([window(scored[2], 3), window(mean, 3), *shifted(mean)], size)
+    # Added up block by block: the order changes the last bit.
+    whole = np.ascontiguousarray(scored.T).mean(axis=0)
+    return np.concatenate([scored, over, around, np.broadcast_to(whole[:, None], scored.shape)]).T
 
 
-def _word_rows(words: Sequence[Sequence[str]], scores: WordScores) -> NDArray[np.float32]:
+def _word_columns(words: Sequence[Sequence[str]], scores: WordScores) -> NDArray[np.float32]:
     """For each block: lowest, highest, sum and mean of its words, of which each block has some."""
     counts = np.fromiter(map(len, words), dtype=np.intp, count=len(words))
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    starts = np.cumsum(counts) - counts
     found = np.array(list(map(scores.__getitem__, chain.from_iterable(words))), dtype=np.float64)
-    known = (found != 0) & ~np.isnan(found)
+    meant = ~np.isnan(found)
+    known = (found != 0) & meant
     total = np.add.reduceat(np.where(known, found, 0), starts)
-    said = np.add.reduceat(~np.isnan(found), starts, dtype=np.intp)
+    said = np.add.reduceat(meant, starts, dtype=np.intp)
     low = np.minimum.reduceat(np.where(known, found, inf), starts)
     high = np.maximum.reduceat(np.where(known, found, -inf), starts)
-    rows = np.stack([low, high, total, total / np.maximum(said, 1)], axis=1, dtype=np.float32)
-    rows[np.isinf(rows)] = 0
-    return rows
+    return _finite([low, high, total, total / np.maximum(said, 1)], len(words))
 
 
-def _name_rows(names: Names, scores: NameScores) -> NDArray[np.float32]:
+def _finite(columns: Sequence[NDArray[np.float64]], count: int) -> NDArray[np.float32]:
+    """The columns, with 0 for the lowest and highest of nothing."""
+    found = filled(columns, count)
+    found[np.isinf(found)] = 0
+    return found
+
+
+def _name_columns(names: Names, scores: NameScores) -> NDArray[np.float32]:
     """For each block: lowest, highest, sum and mean of its names and all above; lowest, highest and sum of those of
     three levels; the sum of its own."""
     own, whole = _summaries(names, scores)
@@ -163,24 +172,21 @@ def _name_rows(names: Names, scores: NameScores) -> NDArray[np.float32]:
     top = names.above[over]
     one, two, three = own[at], own[over], own[top]
     near = one[:, 2] + two[:, 2] * (over != at) + three[:, 2] * (top != over)
-    found = whole[at]
     columns = [
-        found[:, 0],
-        found[:, 1],
-        found[:, 2],
-        found[:, 2] / np.maximum(found[:, 3], 1),
+        whole[:, 0],
+        whole[:, 1],
+        whole[:, 2],
+        whole[:, 2] / np.maximum(whole[:, 3], 1),
         np.minimum(np.minimum(one[:, 0], two[:, 0]), three[:, 0]),
         np.maximum(np.maximum(one[:, 1], two[:, 1]), three[:, 1]),
         near,
         one[:, 2],
     ]
-    rows = np.stack(columns, axis=1)
-    rows[np.isinf(rows)] = 0
-    return rows.astype(np.float32)
+    return _finite(columns, len(at))
 
 
 def _summaries(names: Names, scores: NameScores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each element's names, and of these with all above."""
+    """Of each element's names, and for each block of these with all above."""
     own = list(map(scores.__getitem__, names.named))
     whole: list[Summary] = []
     for (low, high, total, count), up in zip(own, names.above.tolist(), strict=True):
@@ -199,7 +205,7 @@ def _summaries(names: Names, scores: NameScores) -> tuple[NDArray[np.float64], N
             )
         else:
             whole.append(whole[up])
-    return _table(own), _table(whole)
+    return _table(own), _table([whole[place] for place in names.of_blocks.tolist()])
 
 
 def _table(rows: Sequence[Summary]) -> NDArray[np.float64]:

@@ -6,8 +6,6 @@ Conservative where the only sign is a class name: such a block goes only when it
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +23,7 @@ from kb_pipeline.core.html_tree import (
     words_of_names,
 )
 from kb_pipeline.core.reasons import Reason
+from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,19 +48,20 @@ _NOTE_NAMES: Final = re.compile(
 )
 _STREAMED: Final = re.compile(r"[SB]:[0-9a-f]+")
 _UNFOLDS: Final = re.compile(r"tab|accordion|collaps|expand|faq|panel|toggle|content|slide|carousel|answer")
-_CONSENT: Final = re.compile(
+_CONSENT_NAMES: Final = (
     r"onetrust|cookiebot|cybotcookie|usercentrics|didomi|osano|iubenda|borlabs|complianz|cmplz|klaro|truste|qc-cmp"
-    r"|sp_message|(?:^|\s)cky-|cc-window|gdpr|eu-cookie|cookies?$"
+    r"|sp_message|(?:^|\s)cky-|cc-window|gdpr|eu-cookie"
     r"|cookie[-_]?(?:banner|consent|notice|bar|law|popup|modal|message|policy|overlay|info|disclaimer|alert|warning|dialog"
     r"|settings|preferences|notification|hint|wrapper|container)"
     r"|consent[-_]?(?:banner|manager|popup|modal|overlay|dialog|layer|bar)"
 )
+_CONSENT_CLASS: Final = re.compile(_CONSENT_NAMES)
+_CONSENT_ID: Final = re.compile(rf"{_CONSENT_NAMES}|cookies?$")
 _CONSENT_STEMS: Final = re.compile(
-    "cookie|consent|gdpr|cky-|cmplz|cc-window|complianz|onetrust|usercentrics|didomi|osano|iubenda|borlabs|klaro|truste"
+    "c(?:ookie|onsent|ky-|mplz|c-window|omplianz)|gdpr|onetrust|usercentrics|didomi|osano|iubenda|borlabs|klaro|truste"
     "|qc-cmp|sp_message"
 )
-"""One of these is in every name that `_CONSENT` finds; without a place to begin at they are found much faster."""
-_UNNAMED: Final = ("", "")
+"""One of these is in every name of consent; without a place to begin at they are found much faster."""
 _TABS: Final = re.compile(r"tabs?[_-](?:menu|nav)|nav[_-]tabs")
 _BREADCRUMBS: Final = re.compile(r"breadcrumb|bread-crumb|crumbtrail")
 # Words of class names that mark what leads away from the page or acts on it,
@@ -91,18 +91,18 @@ _COMPANION_PAIRS: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Names:
-    """Words of class names, and pairs of them; told apart by identity."""
+def _named_so(words: frozenset[str], pairs: re.Pattern[str]) -> Remembered[bool]:
+    """Whether a class or id has one of the words, or of the pairs of words."""
 
-    words: frozenset[str]
-    pairs: re.Pattern[str]
+    def is_named(written: str) -> bool:
+        return not words.isdisjoint(words_of_names(written, "")) or pairs.search(written.lower()) is not None
+
+    return Remembered(is_named)
 
 
-_FRAME: Final = _Names(NAVIGATION_WORDS, _NAVIGATION_PAIRS)
-_FRAME_OF_FOLDS: Final = _Names(_NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
-_COMPANION: Final = _Names(_COMPANIONS, _COMPANION_PAIRS)
-_LONGEST_REMEMBERED: Final = 400
+_FRAME: Final = _named_so(NAVIGATION_WORDS, _NAVIGATION_PAIRS)
+_FRAME_OF_FOLDS: Final = _named_so(_NAVIGATION_OF_FOLDS, _NAVIGATION_PAIRS)
+_COMPANION: Final = _named_so(_COMPANIONS, _COMPANION_PAIRS)
 _NEVER_FURNITURE: Final = names("html body main mjx-container h1 h2 h3 h4 h5 h6 p pre code table tbody tr td th")
 _NEVER_HELD: Final = bits({"h1", "pre"})
 _NEARBY: Final = 24
@@ -113,7 +113,6 @@ _TINY: Final = 40
 ENOUGH_LETTERS: Final = 170
 """About 200 characters with their spaces: with less, a page says next to nothing."""
 _LARGEST_ROW: Final = 500
-_HIDING: Final = frozenset({"style", "hidden", "aria-hidden"})
 _IDLE: Final = frozenset({"button", "noscript"})
 _NEVER_CHROME: Final = frozenset({"html", "body", "main"})
 _MARKED: Final = frozenset({"class", "id", "role"})
@@ -158,11 +157,14 @@ def _strip(
         node = stack.pop()
         dropped = []
         for child in node.children:
-            if type(child) is not Node or not (child.children or child.tag == "img"):
+            if type(child) is not Node:
+                continue
+            children = child.children
+            if not children and child.tag != "img":
                 continue
             if (child.attributes or child.tag in _SUSPECT_TAGS) and reason(child, page):
                 dropped.append(child)
-            elif len(child.children) > 1 or (child.children and type(child.children[0]) is Node):
+            elif len(children) > 1 or (children and type(children[0]) is Node):
                 stack.append(child)
         if dropped:
             if trace is not None:
@@ -219,19 +221,20 @@ def _is_navigation(node: Node, page: int) -> bool:
 def _certainly(node: Node, page: int) -> Reason | None:
     tag = node.tag
     attributes = node.attributes
-    if tag in _DROPPED_TAGS or (attributes and not _HIDING.isdisjoint(attributes) and _is_hidden(node, page)):
+    hides = attributes and ("style" in attributes or "hidden" in attributes or "aria-hidden" in attributes)
+    if tag in _DROPPED_TAGS or (hides and _is_hidden(node, page)):
         return _by_tag(node) if _is_what_its_tag_says(node, page) and _is_closed(node, page) else None
-    special = _SPECIAL_TAGS.get(tag)
-    if special is not None and (tag in _IDLE or node.letters <= _TINY):  # noqa: SIM102 - so that most stop here
-        if special(node, page) and _is_closed(node, page):
+    if tag in _SPECIAL_TAGS and (tag in _IDLE or node.letters <= _TINY):  # noqa: SIM102 - so that most stop here
+        if _SPECIAL_TAGS[tag](node, page) and _is_closed(node, page):
             return Reason(tag)
-    if not attributes or tag in _NEVER_CHROME:
+    if not attributes:
         return None
-    named = attributes.get("class", ""), attributes.get("id", "")
-    if named != _UNNAMED and _is_named_for_consent(*named):
+    classes = attributes.get("class")
+    named_so = (classes and _CLASS_OF_CONSENT[classes]) or ("id" in attributes and _is_id_of_consent(attributes["id"]))
+    if named_so and tag not in _NEVER_CHROME:
         return Reason.CONSENT if _is_beside_content(node, page) else None
     says = ("role" in attributes or "aria-label" in attributes) and _has_dropped_role(node, page)
-    return Reason.ROLE if says else None
+    return Reason.ROLE if says and tag not in _NEVER_CHROME else None
 
 
 def _is_closed(node: Node, page: int) -> bool:
@@ -243,14 +246,17 @@ def _is_closed(node: Node, page: int) -> bool:
     return node.tag == "nav" and node.link_letters > node.letters * _ONLY_LINKS
 
 
-def _asks_consent(node: Node) -> bool:
-    return _is_named_for_consent(node.attributes.get("class", ""), node.attributes.get("id", ""))
+def _is_class_of_consent(written: str) -> bool:
+    written = written.lower()
+    return _CONSENT_STEMS.search(written) is not None and _CONSENT_CLASS.search(written) is not None
 
 
-@lru_cache(maxsize=16_384)
-def _is_named_for_consent(classes: str, identifier: str) -> bool:
-    written = f"{classes} {identifier}".lower()
-    return _CONSENT_STEMS.search(written) is not None and _CONSENT.search(written) is not None
+def _is_id_of_consent(written: str) -> bool:
+    written = written.lower()
+    return _CONSENT_STEMS.search(written) is not None and _CONSENT_ID.search(written) is not None
+
+
+_CLASS_OF_CONSENT: Final = Remembered(_is_class_of_consent)
 
 
 def _is_beside_content(node: Node, page: int) -> bool:
@@ -263,7 +269,7 @@ def _as_companion(node: Node, page: int) -> Reason | None:
 
 def _is_hidden(node: Node, page: int) -> bool:
     attributes = node.attributes
-    if _HIDING.isdisjoint(attributes):
+    if "style" not in attributes and "hidden" not in attributes and "aria-hidden" not in attributes:
         return False
     style = attributes.get("style", "").replace(" ", "").lower()
     hidden = "hidden" in attributes or "display:none" in style or "visibility:hidden" in style
@@ -284,7 +290,7 @@ def _has_dropped_role(node: Node, page: int) -> bool:
 
 
 def _by_name(node: Node, page: int) -> Reason | None:
-    if _asks_consent(node):
+    if _CLASS_OF_CONSENT[node.attributes.get("class", "")] or _is_id_of_consent(node.attributes.get("id", "")):
         return Reason.CONSENT if _is_beside_content(node, page) else None
     written = node.names()
     if _BREADCRUMBS.search(written) and node.tag not in HEADING_TAGS and not node.holds & H1:
@@ -315,7 +321,7 @@ def _is_tab_row(node: Node, written: str) -> bool:
     return bool(links) and all(not link or link.startswith("#") for link in links)
 
 
-def _is_furniture(node: Node, page: int, names: _Names) -> bool:
+def _is_furniture(node: Node, page: int, named: Remembered[bool]) -> bool:
     """Whether an element is named so, and is also small or mostly links, and a minor part of the page."""
     attributes = node.attributes
     if not attributes or node.tag in _NEVER_FURNITURE or ("class" not in attributes and "id" not in attributes):
@@ -325,20 +331,7 @@ def _is_furniture(node: Node, page: int, names: _Names) -> bool:
         return False
     if letters > _SMALL and node.link_letters <= letters * _ONLY_LINKS:
         return False
-    return _is_named(names, attributes.get("class", ""), attributes.get("id", ""))
-
-
-def _is_named(names: _Names, classes: str, identifier: str) -> bool:
-    """Remembers what it was asked: a manual repeats a few names thousands of times."""
-    find = _find_name if len(classes) + len(identifier) <= _LONGEST_REMEMBERED else _find_name.__wrapped__
-    return find(names, classes, identifier)
-
-
-@lru_cache(maxsize=16_384)
-def _find_name(names: _Names, classes: str, identifier: str) -> bool:
-    if not names.words.isdisjoint(words_of_names(classes, identifier)):
-        return True
-    return names.pairs.search(f"{classes} {identifier}".lower()) is not None
+    return named[attributes.get("class", "")] or named[attributes.get("id", "")]
 
 
 def _is_framing_header(node: Node, page: int) -> bool:

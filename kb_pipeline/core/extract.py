@@ -122,7 +122,7 @@ def _with_what_is_not_shown(markdown: Markdown, metadata: PageMetadata) -> tuple
     elif markdown.characters < MIN_TEXT_CHARACTERS <= len(metadata.description) and _is_excerpt(metadata.description):
         markdown = _with_structured_text(markdown, metadata.description)
         added.append(Addition.DESCRIPTION)
-    if facts := missing_facts(metadata.facts, markdown.text):
+    if metadata.facts and (facts := missing_facts(metadata.facts, markdown.text)):
         shown, markdown = markdown, _with_facts(markdown, facts)
         added += [Addition.PRODUCT_FACTS] if markdown is not shown else []
     return markdown, added

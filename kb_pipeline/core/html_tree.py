@@ -99,7 +99,7 @@ class Node:
             node = stack.pop()
             yield node
             if node.children:
-                stack += [child for child in reversed(node.children) if isinstance(child, Node)]
+                stack += [child for child in node.children[::-1] if type(child) is Node]
 
     def pieces(self) -> Iterator[str]:
         """Every piece of text below, in document order."""
@@ -165,16 +165,20 @@ class _Builder:
             self._open.append(None)
             self._text.append(" ")
             return
-        if self._here is self._head and tag not in _HEAD_TAGS:
+        here = self._here
+        if here is self._head and tag not in _HEAD_TAGS:
             self._leave_head()
+            here = self._here
         if tag == "body" and self._body is not None:
             self.measured = False
             node = self._body
         else:
-            if len(attributes) > MAX_ATTRIBUTES:
+            if not attributes:
+                attributes = _NO_ATTRIBUTES
+            elif len(attributes) > MAX_ATTRIBUTES:
                 attributes = dict(islice(attributes.items(), MAX_ATTRIBUTES))
-            node = Node(tag, attributes or _NO_ATTRIBUTES, self._here)
-            self._here.children.append(node)
+            node = Node(tag, attributes, here)
+            here.children.append(node)
             self.nodes.append(node)
             if tag in _NOTED:
                 self._note(node)
@@ -184,11 +188,14 @@ class _Builder:
         self._here = node
 
     def end(self, _tag: str) -> None:
-        if len(self._open) == 1:
-            return
         node = self._open.pop()
         if node is None:
             self._text.append(" ")
+            return
+        above = node.parent
+        if above is None:
+            # Of the document itself there is no end.
+            self._open.append(node)
             return
         tag = node.tag
         if tag in _UNREAD:
@@ -198,13 +205,13 @@ class _Builder:
             node.letters = 0
         elif self._text:
             self._put_text()
-        self._here = above = node.parent or self.root
-        letters = node.letters
-        if tag == "a":
-            node.link_letters = letters
+        self._here = above
         above.holds |= node.holds | BIT_OF.get(tag, 0)
+        letters = node.letters
         if letters:
             above.letters += letters
+            if tag == "a":
+                node.link_letters = letters
             above.link_letters += node.link_letters
 
     def close(self) -> Node:
@@ -222,18 +229,20 @@ class _Builder:
     def _put_text(self) -> None:
         """Character references arrive one by one; what belongs together is put together."""
         pieces = self._text
-        text = pieces[0] if len(pieces) == 1 else "".join(pieces)
-        self._events += len(pieces)
+        count = len(pieces)
+        self._events += count
+        text = pieces[0] if count == 1 else "".join(pieces)
         pieces.clear()
-        if not text:
-            return
+        here = self._here
         if text.isspace():
-            self._here.children.append(text)
-            return
-        if self._here is self._head:
-            self._leave_head()
-        self._here.children.append(text)
-        self._here.letters += len("".join(text.split()))
+            here.children.append(text)
+        elif text:
+            if here is self._head:
+                self._leave_head()
+                here = self._here
+            here.children.append(text)
+            # Of white space only blanks can be printed.
+            here.letters += len(text) - text.count(" ") if text.isprintable() else len("".join(text.split()))
 
     def _note(self, node: Node) -> None:
         if node.tag == "head":
@@ -282,7 +291,7 @@ def _parse(html: str) -> tuple[list[Node], list[Node], bool]:
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     whole = True
     try:
-        parser.feed(html.replace("\0", "").encode("utf-8", "replace"))
+        parser.feed(html.encode("utf-8", "replace").replace(b"\0", b""))
         parser.close()
     except _TooManyEventsError:
         whole = False

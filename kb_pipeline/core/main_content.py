@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.chrome import ENOUGH_LETTERS
 from kb_pipeline.core.html_tree import H1
 from kb_pipeline.core.reasons import Way
+from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +28,6 @@ MOST_BOX_LINKS: Final = 0.3
 """and with a larger share of links it is navigation."""
 _OUTWEIGHS: Final = 0.5
 _MOST_ARTICLES: Final = 500
-_UNNAMED: Final = ("", "")
 _NAMED_TAGS: Final = frozenset({"div", "section", "td"})
 _CONTENT_NAMES: Final = re.compile(
     r"(?:^|\s)(?:content|main|main-?content|page-?content|post-?content|entry-?content|article-?body|article-?content|markdown-?body"
@@ -78,14 +77,16 @@ class _Marked:
             elif tag == "article" or ("itemprop" in attributes and node.get("itemprop") == "articleBody"):
                 self.articles.append(node)
             elif attributes and tag in _NAMED_TAGS:
-                named = attributes.get("class", ""), attributes.get("id", "")
-                if named != _UNNAMED and _names_content(*named):
+                classes, identifier = attributes.get("class"), attributes.get("id")
+                if (classes and _NAMES_CONTENT[classes]) or (identifier and _NAMES_CONTENT[identifier]):
                     self.named.append(node)
 
 
-@lru_cache(maxsize=16_384)
-def _names_content(classes: str, identifier: str) -> bool:
-    return _CONTENT_NAMES.search(f"{classes} {identifier}".lower()) is not None
+def _names_content(written: str) -> bool:
+    return _CONTENT_NAMES.search(written.lower()) is not None
+
+
+_NAMES_CONTENT: Final = Remembered(_names_content)
 
 
 def _largest(nodes: Sequence[Node]) -> Node | None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from kb_pipeline.core.html_tree import H1, HEADING_BITS, HEADING_TAGS, Node
 from kb_pipeline.core.markdown_anchors import HEADINGS, without_permalinks
 from kb_pipeline.core.markdown_code import code_text
-from kb_pipeline.core.markdown_notes import ClassKind, class_kind, icon_cell, icon_name, is_code, is_note, is_numbers
-from kb_pipeline.core.markdown_phrases import DONE, PhraseWalk, bold
+from kb_pipeline.core.markdown_notes import KIND_OF_CLASS, ClassKind, icon_cell, icon_name, is_code, is_note, is_numbers
+from kb_pipeline.core.markdown_phrases import DONE, PhraseWalk, bold, pass_over
 from kb_pipeline.core.markdown_tables import is_data_table, is_listing, is_title_row, read_rows, write_table
 from kb_pipeline.core.markdown_tabs import TabNames
 from kb_pipeline.core.markdown_writer import Container
@@ -56,7 +56,6 @@ class _Walk(PhraseWalk):
         self._tabs = TabNames()
         self._numbers: list[int | None] = []
         self._notes = 0
-        self._kinds: dict[str, ClassKind] = {}
         self._icons: set[int] = set()
         self._heading_before = (-1, "")
         self._special: dict[str, Callable[[Node], Callable[[], None]]] = {
@@ -94,14 +93,15 @@ class _Walk(PhraseWalk):
         return self.flush
 
     def _special_by_attribute(self, node: Node) -> Callable[[Node], Callable[[], None]] | None:
-        kind = self._kind_of(node)
-        role = node.attributes.get("role")
+        attributes = node.attributes
+        kind = KIND_OF_CLASS[attributes.get("class", "")]
+        role = attributes.get("role")
         if kind is ClassKind.PLAIN and not role and not self._icons:
             return None
         if role in self._by_role:
             return self._by_role[role]
         if id(node) in self._icons or (kind is ClassKind.GUTTER and is_numbers(node)):
-            return _pass_over
+            return pass_over
         if not self._notes and is_note(node, kind):
             return self._note
         return None if kind is ClassKind.PLAIN or node.tag in HEADING_TAGS else self._special_by_kind(node, kind)
@@ -112,15 +112,6 @@ class _Walk(PhraseWalk):
         if kind is ClassKind.TABS:
             return self._tab_row
         return self._preformatted if is_code(node, kind) else None
-
-    def _kind_of(self, node: Node) -> ClassKind:
-        written = node.attributes.get("class")
-        if not written:
-            return ClassKind.PLAIN
-        kind = self._kinds.get(written)
-        if kind is None:
-            kind = self._kinds[written] = class_kind(written)
-        return kind
 
     def _heading(self, node: Node) -> Callable[[], None]:
         anchor = self._anchor_of(node)
@@ -287,7 +278,3 @@ class _Walk(PhraseWalk):
 
     def _anchor_of(self, heading: Node) -> str | None:
         return self._anchors.of(heading, None if self._inline.has_text() else self.blocks.count)
-
-
-def _pass_over(_node: Node) -> Callable[[], None]:
-    return DONE

@@ -35,7 +35,7 @@ class SectionAnchors:
     def note(self, node: Node, place: int) -> None:
         """Remember an element's id. `place` tells how much had been written before it."""
         attributes = node.attributes
-        if not attributes or node.tag not in _SECTION_TAGS:
+        if node.tag not in _SECTION_TAGS:
             return
         fragment = attributes.get("id") or (attributes.get("name") if node.tag == "a" else None)
         if fragment and not _PAGE_IDS.fullmatch(fragment.lower()):

@@ -18,6 +18,7 @@ _SYNTAX: Final = re.compile(
 _MAY_BE_SYNTAX: Final = re.compile(r"[*`\\_<&\[~]")
 """What every syntax begins with: to look for one character of a few costs a tenth of looking for syntax."""
 _LINE_START: Final = re.compile(r"^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+$|-{2,}$|~{3,}|:(?=\s))")
+_MAY_BE_LINE_START: Final = frozenset("#-+>=~:")
 _NUMBER_START: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 # A line break in the source between two letters of a script without spaces is none (CSS Text 3, 4.1.3).
 _WIDE: Final = "[\u2e80-\u303f\u3041-\u30ff\u3400-\u9fff\uff00-\uff60]"
@@ -37,9 +38,10 @@ def escape(text: str) -> str:
 
 def escape_line_start(line: str) -> str:
     """Escape what Markdown would take for the start of a block."""
-    if _LINE_START.match(line):
+    first = line[:1]
+    if first in _MAY_BE_LINE_START and _LINE_START.match(line):
         return f"\\{line}"
-    return _NUMBER_START.sub(r"\1\\\2", line) if line[:1].isdigit() else line
+    return _NUMBER_START.sub(r"\1\\\2", line) if first.isdigit() else line
 
 
 def code_span(text: str) -> str:
@@ -75,7 +77,8 @@ class InlineText:
         if raw.isspace():
             self.space = True
             return
-        raw = raw[: 2 * most]
+        if len(raw) > 2 * most:
+            raw = raw[: 2 * most]
         collapsed = " ".join(raw.split())
         if not (collapsed.isascii() and collapsed.isprintable()):
             raw = clean(_WIDE_BREAK.sub("", raw) if "\n" in raw or "\r" in raw else raw)
@@ -83,9 +86,9 @@ class InlineText:
         if not collapsed:
             self.space = self.space or bool(raw)
             return
-        if raw[0].isspace():
+        if self.space or raw[0].isspace():
             self.space = True
-        self._make_space()
+            self._make_space()
         self.parts.append(escape(collapsed))
         self._begun = True
         self.visible += len(collapsed)

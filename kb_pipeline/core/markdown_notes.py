@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.html_tree import Node, bits, names
+from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +76,10 @@ def class_kind(written: str) -> ClassKind:
         return ClassKind.PLAIN
     kinds = [kind for kind in map(_word_kind, written.lower().split()) if kind is not ClassKind.PLAIN]
     return min(kinds, key=_PRECEDENCE.index, default=ClassKind.PLAIN)
+
+
+KIND_OF_CLASS: Final = Remembered(class_kind)
+"""`class_kind`, remembered."""
 
 
 @lru_cache(maxsize=20_000)

@@ -6,7 +6,7 @@ How blocks are written is core.markdown's.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.html_tree import Node, bits, is_formula_script, names
 from kb_pipeline.core.markdown_anchors import LONGEST_MARK, SectionAnchors, is_mark
@@ -41,9 +41,14 @@ _CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
 _BLOCK_BITS: Final = bits(BLOCKS)
 _LINES_OF_CODE: Final = bits(names("div li ol table ul"))
 _FILE_NAME: Final = re.compile(r"[\w-]*\.(?:jpe?g|png|gif|webp|svg|avif)|image|img|logo|icon|\d+", re.IGNORECASE)
-_PLAIN_BASE: Final = re.compile(r"(https?://(?:[a-z][a-z0-9]*[.-])+[a-z]{2,})(?:[/?#]|$)")
-_PLAIN_PATH: Final = re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+)?")
-"""A path that resolving does not change, on a host of which it changes nothing either: most links of most pages."""
+_PLAIN_ORIGIN: Final = r"https?://(?:[a-z][a-z0-9]*[.-])+[a-z]{2,}"
+_PLAIN_BASE: Final = re.compile(rf"({_PLAIN_ORIGIN})(?:[/?#]|$)")
+_PLAIN_SIGNS: Final = "A-Za-z0-9_~,:;@!$&*+=()-"
+_PLAIN_ADDRESS: Final = re.compile(
+    rf"({_PLAIN_ORIGIN})?/(?:(?:[{_PLAIN_SIGNS}]|%(?!2[Ee]))(?:[{_PLAIN_SIGNS}.]|%(?!2[Ee]))*+(?:/|(?=[?#])|$))*+"
+    rf"(?:\?[{_PLAIN_SIGNS}./?%]*+)?(?:#[{_PLAIN_SIGNS}./?%]*+)?"
+)
+"""An address, or a path on such a host, that resolving does not change: most links of most pages."""
 _SMILEY: Final = re.compile(r"emoji|smil(?:ey|ies)|emoticon")
 _TAB_LABEL: Final = re.compile(r"(?:^|[\s_-])tab(?:bed)?[_-]?label")
 
@@ -65,7 +70,9 @@ class PhraseWalk:
         self._card_link = ""
         self._card_mark = (-1, 0)
         self._anchors = SectionAnchors()
-        self._phrases: dict[str, Callable[[Node], Callable[[], None]]] = {
+        self._by_tag: dict[str, Callable[[Node], Callable[[], None]]] = {
+            **dict.fromkeys(_UNSEEN, pass_over),
+            **dict.fromkeys(BLOCKS, self._enter_block),
             **dict.fromkeys(_EMPHASIS, self._emphasised),
             **dict.fromkeys(_CODE, self._code),
             "a": self._link,
@@ -80,31 +87,39 @@ class PhraseWalk:
     def run(self, nodes: Sequence[Node | str]) -> None:
         """Walk the nodes and all below them, until the limit is reached."""
         stack: list[Node | str | Callable[[], None]] = list(reversed(nodes))
-        while stack and not self.blocks.full:
+        blocks, inline, limit, by_tag = self.blocks, self._inline, self._limit, self._by_tag
+        while stack and not blocks.full:
             item = stack.pop()
             # Asked a thousand times a page; `isinstance` takes longer.
             if type(item) is str:
-                if "\\" in item:
+                if item.isspace():
+                    inline.space = inline.space or inline.visible <= limit
+                elif "\\" in item:
                     self._text_with_formulas(item)
                 else:
-                    self._inline.text(item, self._limit)
+                    inline.text(item, limit)
             elif type(item) is Node:
-                leave = self._enter(item)
+                attributes = item.attributes
+                if attributes and ("id" in attributes or "name" in attributes):
+                    self._anchors.note(item, blocks.count)
+                # Does what the element's start means, and returns what its end means.
+                leave = by_tag.get(item.tag, _enter_unknown)(item)
                 if leave is not DONE:
                     if leave is not nothing:
                         stack.append(leave)
                     stack += item.children[::-1]
-            else:
-                cast("Callable[[], None]", item)()
+            elif callable(item):
+                item()
 
     def flush(self, kind: str = "paragraph") -> None:
         """End the paragraph that is being collected; in a cell or heading, break."""
+        inline = self._inline
         if self._break is not None:
-            self._inline.break_line(self._break)
+            inline.break_line(self._break)
             return
-        if not self._inline.parts and not self._card_link:
+        if not inline.parts and not self._card_link:
             # Most borders of blocks follow another.
-            self._inline.space = False
+            inline.space = False
             return
         if self._card_link and self._inline.visible:
             mark = self._card_mark
@@ -115,19 +130,6 @@ class PhraseWalk:
             self.blocks.paragraph(text, visible, kind)
         if self._card_link:
             self._card_mark = self._inline.open()
-
-    # --- entering an element: do what its start means, and return what its end means, or DONE to pass over it
-
-    def _enter(self, node: Node) -> Callable[[], None]:
-        tag = node.tag
-        if node.attributes:
-            self._anchors.note(node, self.blocks.count)
-        if tag in BLOCKS:
-            return self._enter_block(node)
-        enter = self._phrases.get(tag)
-        if enter is not None:
-            return enter(node)
-        return DONE if tag in _UNSEEN else nothing
 
     def _enter_block(self, _node: Node) -> Callable[[], None]:
         self.flush()
@@ -284,9 +286,11 @@ class PhraseWalk:
     def _absolute(self, reference: str) -> str:
         if not reference or len(reference) > MAX_LINK_LENGTH or reference.startswith(("javascript:", "data:")):
             return ""
-        if self._origin and _PLAIN_PATH.fullmatch(reference):
-            return f"{self._origin}{reference}"
-        url = resolve(self._base_url, reference) or ""
+        plain = _PLAIN_ADDRESS.fullmatch(reference)
+        if plain is not None and (plain[1] or self._origin):
+            url = reference if plain[1] else f"{self._origin}{reference}"
+        else:
+            url = resolve(self._base_url, reference) or ""
         return url if url.startswith(("http://", "https://", "mailto:", "tel:")) and len(url) <= MAX_LINK_LENGTH else ""
 
     def _line_break(self, _node: Node) -> Callable[[], None]:
@@ -316,6 +320,15 @@ class PhraseWalk:
 
 def nothing() -> None:
     """Leave an element whose end means nothing."""
+
+
+def pass_over(_node: Node) -> Callable[[], None]:
+    """Enter an element that is not written."""
+    return DONE
+
+
+def _enter_unknown(_node: Node) -> Callable[[], None]:
+    return nothing
 
 
 def DONE() -> None:  # noqa: N802 - a marker, compared by identity

@@ -83,14 +83,10 @@ class Blocks:
     def _write(self, kind: str, lines: list[str], visible: int) -> bool:
         if self.full or not lines:
             return False
-        drawn = self._open[:MAX_NESTING]
-        first = "".join(box.rest if box.used or self._unmarked(box, kind) else box.first for box in drawn)
-        rest = "".join(container.rest for container in drawn)
-        written = [f"{first}{lines[0]}".rstrip() if not lines[0] else f"{first}{lines[0]}"]
-        written += [f"{rest}{line}" if line else rest.rstrip() for line in lines[1:]]
-        if self._lines and self._needs_blank_line(kind):
-            shared = "".join(box.rest for box in drawn if box.used and box in self._before)
-            written.insert(0, shared.rstrip())
+        if self._open:
+            written = self._indented(kind, lines)
+        else:
+            written = ["", *lines] if self._lines and (kind != "term" or self._kind_before != "term") else lines
         written, fits = self._fitting(written, kind)
         self._lines += written
         self.characters += visible if fits else min(visible, sum(map(len, written)))
@@ -98,8 +94,20 @@ class Blocks:
         self.count += 1
         for container in self._open:
             container.used = True
-        self._before, self._kind_before = list(self._open), kind
+        self._before, self._kind_before = self._open[:], kind
         return bool(written)
+
+    def _indented(self, kind: str, lines: list[str]) -> list[str]:
+        """The lines as they stand in what is open, after a blank line where one is needed."""
+        drawn = self._open[:MAX_NESTING]
+        first = "".join([box.rest if box.used or self._unmarked(box, kind) else box.first for box in drawn])
+        rest = "".join([box.rest for box in drawn])
+        written = [f"{first}{lines[0]}" if lines[0] else first.rstrip()]
+        written += [f"{rest}{line}" if line else rest.rstrip() for line in lines[1:]]
+        if self._lines and self._needs_blank_line(kind):
+            shared = "".join([box.rest for box in drawn if box.used and box in self._before])
+            written.insert(0, shared.rstrip())
+        return written
 
     def _unmarked(self, box: Container, kind: str) -> bool:
         """Whether a definition begins without its colon: after one, CommonMark reads a fence or list as text."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.html_tree import BIT_OF, Node, bits, names
+from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,11 +29,16 @@ _PARTING_BITS: Final = bits(PARTING)
 _PLAIN_LISTS: Final = names("ul ol dl menu")
 _ITEM_PARTS: Final = bits(names("li dt dd ul ol dl"))
 _TABLE_PARTS: Final = bits(names("tr td th tbody thead tfoot caption p li ul ol br"))
-_WORD: Final = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
+_WORD: Final = re.compile(r"[A-Z][a-z]+|[a-z]{2,}")
+_ONLY_LETTERS: Final = bytes(sign if sign in ascii_lowercase.encode() else ord(" ") for sign in range(256))
+_MOST_OF_CLASS: Final = 400
+_MOST_OF_ID: Final = 100
+_MOST_OF_ROLE: Final = 40
 _TOLD_APART: Final = (
     "article main section aside header footer nav ul ol li table td th form blockquote dl dt dd figure figcaption a"
     " noscript button details summary p pre h1 h2 h3 h4 h5 h6 div span label address"
 )
+_OTHER_NAMES: Final = names("id role itemprop aria-hidden")
 TAG_BITS: Final = {tag: 1 << place for place, tag in enumerate(_TOLD_APART.split())}
 _LINK: Final = TAG_BITS["a"]
 
@@ -81,16 +87,16 @@ class Block:
     words: list[str] = field(default_factory=list)
 
 
-@lru_cache(maxsize=16_384)
-def name_words(classes: str, identifier: str, role: str, prop: str) -> tuple[str, ...]:
-    """The words that class, id, role and itemprop are made of, each once."""
-    written = f"{classes[:400]} {identifier[:100]}"
-    found = [word.lower() for word in _WORD.findall(written)]
-    if role:
-        found.append(f"role={role.lower()}")
-    if prop:
-        found.append(f"prop={prop.lower()[:40]}")
-    return tuple(dict.fromkeys(word for word in found if len(word) > 1))
+def _words_of(written: str) -> tuple[str, ...]:
+    """The words that a class or id is made of, each once, without single letters."""
+    if written.isascii() and written.islower():
+        # Most are; to look for words takes four times as long.
+        parts = written.encode().translate(_ONLY_LETTERS).decode().split()
+        return tuple(dict.fromkeys([part for part in parts if len(part) > 1]))
+    return tuple(dict.fromkeys(" ".join(_WORD.findall(written)).lower().split()))
+
+
+_CLASS_WORDS: Final = Remembered(_words_of)
 
 
 def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | None]) -> list[Block]:
@@ -101,16 +107,15 @@ def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | Non
     stack: list[Context | tuple[Context, int, int]] = [Context(body, None, 0, 0, _named(body), 1, 1)]
     while stack:
         item = stack.pop()
-        if type(item) is tuple:
+        if type(item) is Context:
+            node = item.node
+            contexts.append(item)
+            if _is_whole(node):
+                _add(blocks, item, 0, len(node.children))
+            else:
+                stack += _parts(item)[::-1]
+        elif type(item) is tuple:
             _add(blocks, *item)
-            continue
-        assert type(item) is Context
-        node = item.node
-        contexts.append(item)
-        if _is_whole(node):
-            _add(blocks, item, 0, len(node.children))
-        else:
-            stack.extend(reversed(_parts(item)))
     _mark_main(contexts, main_of(body, (context.node for context in contexts)))
     return blocks
 
@@ -135,20 +140,27 @@ def _is_whole(node: Node) -> bool:
     return False
 
 
-def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
-    node = context.node
-    shapes: dict[tuple[str, str], int] = {}
-    inner: list[tuple[int, Node, tuple[str, str]]] = []
-    for place, child in enumerate(node.children):
+def _parting(context: Context) -> tuple[list[tuple[int, Node, int]], dict[int, int]]:
+    """The elements within one that part its text, each with its place and shape; and how often each shape occurs."""
+    shapes: dict[int, int] = {}
+    inner: list[tuple[int, Node, int]] = []
+    above = context.shape
+    for place, child in enumerate(context.node.children):
         if type(child) is Node and (child.holds & _PARTING_BITS or child.tag in PARTING):
-            shape = child.tag, child.attributes.get("class", "")
+            shape = hash((child.tag, child.attributes.get("class", ""), above))
             shapes[shape] = shapes.get(shape, 0) + 1
             inner.append((place, child, shape))
+    return inner, shapes
+
+
+def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
+    children = context.node.children
+    inner, shapes = _parting(context)
     found: list[Context | tuple[Context, int, int]] = []
-    chain = hash((node.tag, node.attributes.get("class", ""), context.above.shape if context.above else 0))
+    depth, tags, most_alike = context.depth + 1, context.tags, context.most_alike
     at = 0
     for place, child, shape in inner:
-        if place > at and not (place == at + 1 and _is_blank(node.children[at])):
+        if place > at and not (place == at + 1 and type(before := children[at]) is str and before.isspace()):
             found.append((context, at, place))
         at = place + 1
         if child.letters:
@@ -157,30 +169,35 @@ def _parts(context: Context) -> list[Context | tuple[Context, int, int]]:
                 Context(
                     child,
                     context,
-                    context.depth + 1,
-                    context.tags | TAG_BITS.get(child.tag, 0),
+                    depth,
+                    tags | TAG_BITS.get(child.tag, 0),
                     _named(child),
                     alike,
-                    max(alike, context.most_alike),
+                    alike if alike > most_alike else most_alike,  # noqa: FURB136 - `max` takes longer
                     place,
-                    hash((shape, chain)),
+                    shape,
                 )
             )
-    if at < len(node.children):
-        found.append((context, at, len(node.children)))
+    if at < len(children):
+        found.append((context, at, len(children)))
     return found
 
 
-def _is_blank(child: Node | str) -> bool:
-    return type(child) is str and child.isspace()
-
-
 def _named(node: Node) -> tuple[str, ...]:
+    """The words that class, id, role and itemprop are made of, each once."""
     attributes = node.attributes
     if not attributes:
         return ()
+    found = _CLASS_WORDS[attributes["class"][:_MOST_OF_CLASS]] if "class" in attributes else ()
+    if _OTHER_NAMES.isdisjoint(attributes):
+        return found
     value = attributes.get
-    found = name_words(value("class", ""), value("id", ""), value("role", ""), value("itemprop", ""))
+    found += _words_of(value("id", "")[:_MOST_OF_ID])
+    if role := value("role"):
+        found += (f"role={role[:_MOST_OF_ROLE].lower()}",)
+    if prop := value("itemprop"):
+        found += (f"prop={prop[:_MOST_OF_ROLE].lower()}",)
+    found = tuple(dict.fromkeys(found))
     return ("aria-hidden", *found) if value("aria-hidden") == "true" else found
 
 

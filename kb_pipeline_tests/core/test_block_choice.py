@@ -211,17 +211,13 @@ def test_a_thread_with_code_in_it_is_no_manual():
     assert trace.not_weighed is NotWeighed.MANUAL
 
 
-HELP = "".join(
-    f"<li><a href=/help/{number}>{name}</a></li>"
-    for number, name in enumerate(
-        ("Shipping and delivery", "Returns and refunds", "Report an offence", "Payment methods", "Gift cards", "Size guide")
-    )
-)
+HELP_PAGES = ("Shipping and delivery", "Returns and refunds", "Report an offence", "Payment methods", "Gift cards")
+HELP = "".join(f"<li><a href=/help/{number}>{name}</a></li>" for number, name in enumerate(HELP_PAGES))
 SHELL = (
     f"<div class=top-header><ul class=main-menu>{MENU}</ul></div><div id=root></div><div class=site-footer>"
     + "".join(
         f"<div class=footer-column><h4>{name}</h4><ul>{HELP}</ul></div>"
-        for name in ("Help", "Company", "Partners", "Our other sites", "Apps")
+        for name in ("Help", "Company", "Partners", "Our other sites", "Apps", "Careers", "Press")
     )
     + "<p class=copyright>© 2024 The River Post. All rights reserved.</p></div>"
 )

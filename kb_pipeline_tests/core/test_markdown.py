@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kb_pipeline.core.extract import extract_html
+from kb_pipeline.core.markdown_inline import destination
 from kb_pipeline.core.urls import resolve
 
 URL = "https://docs.example/guide/page.html"
@@ -146,14 +147,26 @@ def test_an_accordion_that_calls_itself_a_tab_list_loses_nothing(html):
     assert "An answer" in written
 
 
+ORIGINS = [
+    "https://docs.example",
+    "http://a-b.docs.example",
+    "https://127.0.0.1",
+    "https://0x7f.0.0.1",
+    "https://A.example",
+]
+PIECES = [*"ab/.%~_-:;@= A\u00e9?#1('|", "..", "%2e", "%2E"]
+PATHS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+
+
 @given(
-    st.sampled_from(["https://docs.example", "http://a-b.docs.example", "https://127.0.0.1", "https://0x7f.0.0.1"]),
-    st.text("ab/.%~_-: A\u00e9?#1", max_size=12).map("/{}".format),
+    st.sampled_from(ORIGINS), st.builds("{}{}{}".format, st.sampled_from(["", *ORIGINS]), st.sampled_from("/?#"), PATHS)
 )
+@example("https://docs.example", "/a/%2e%2E/b")
+@example("https://docs.example", "https://docs.example/a/../b?c#d")
 def test_links_are_those_of_the_url_standard(origin, reference):
     written = extract_html(f'<main><p>x <a href="{reference}">y</a></p></main>', f"{origin}/guide/").markdown
     url = resolve(f"{origin}/guide/", reference.strip())
-    assert written == (f"x [y]({url})\n" if url else "x y\n")
+    assert written == (f"x [y]({destination(url)})\n" if url else "x y\n")
 
 
 def test_links_and_images_are_absolute_and_what_leads_nowhere_is_text():

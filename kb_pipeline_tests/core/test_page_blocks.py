@@ -56,11 +56,10 @@ def test_plain_lists_data_tables_and_code_are_whole(html, texts):
 
 
 def test_an_ensemble_adds_the_leaf_of_each_tree():
-    trees = Ensemble(
+    trees = Ensemble.of(
         columns=np.array([0, 1, 1, 0]),
         borders=np.array([0.5, 10, 20, 0.5], dtype=np.float32),
         leaves=np.array([[0, 1, 2, 3], [0, 10, 20, 30]], dtype=np.float32),
-        depth=2,
         bias=-11.0,
     )
     # Row 0 is above its first border in the first tree alone; row 1 above all of them.
