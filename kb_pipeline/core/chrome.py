@@ -40,6 +40,7 @@ _DROPPED_ROLES: Final = names(
 _CONTROLS: Final = bits({"input", "textarea", "select"})
 _NAV: Final = BIT_OF["nav"]
 _PARAGRAPH: Final = BIT_OF["p"]
+_CODE: Final = BIT_OF["pre"]
 _ITEM: Final = BIT_OF["li"]
 _CONTENT_HOLDERS: Final = frozenset({"article", "main", "section", "li", "td"})
 _CARD_WORDS: Final = names("card post plan pricing tier entry item product tile box panel story teaser")
@@ -113,6 +114,8 @@ _TINY: Final = 40
 ENOUGH_LETTERS: Final = 170
 """About 200 characters with their spaces: with less, a page says next to nothing."""
 _LARGEST_ROW: Final = 500
+_MOST_FORM_LETTERS: Final = 500
+"""A part that unfolds and says more is no form, though it may have one in it."""
 _IDLE: Final = frozenset({"button", "noscript"})
 _NEVER_CHROME: Final = frozenset({"html", "body", "main"})
 _MARKED: Final = frozenset({"class", "id", "role"})
@@ -279,7 +282,10 @@ def _is_hidden(node: Node, page: int) -> bool:
     if node.letters > page / 2 or (node.tag == "div" and _STREAMED.fullmatch(node.get("id"))):
         return False
     unfolds = node.get("role") == "tabpanel" or bool(_UNFOLDS.search(node.names())) or "aria-labelledby" in attributes
-    return not (unfolds and node.link_letters <= node.letters * _ONLY_LINKS and not _CONTROLS & node.holds)
+    if node.holds & _CODE:
+        return not unfolds
+    fills_in = _CONTROLS & node.holds and node.letters <= _MOST_FORM_LETTERS
+    return not (unfolds and node.link_letters <= node.letters * _ONLY_LINKS and not fills_in)
 
 
 def _has_dropped_role(node: Node, page: int) -> bool:

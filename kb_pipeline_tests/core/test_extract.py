@@ -83,10 +83,19 @@ def test_content_is_kept_however_it_is_called_or_hidden(content):
         "<div class=sidebarblock><div class=content>Kept</div></div>",
         "<ul class='nav nav-tabs'><li><a href=#k>Kept</a> <a href=#x>Other</a></ul><p id=k>One<p id=x>Two",
         "<ul role=tablist><li class=nav-item><button role=tab>Kept</button></ul><p role=tabpanel>One",
+        "<div role=tabpanel hidden><a href=/sdk>Kept</a><pre>x</pre></div>",
+        "<div role=tabpanel hidden><select><option>js</select><pre>Kept</pre></div>",
     ],
 )
 def test_a_few_words_of_content_are_kept_whatever_their_class_says(content):
     assert "Kept" in text_of(f"<main><p>{PROSE}</p>{content}</main>").markdown
+
+
+def test_a_hidden_part_that_says_much_is_no_form_though_it_holds_one():
+    form, text = "<label>Name</label><input name=q>", f"<p>{PROSE * 6}<p>Answer"
+    page = "<main><p>{prose}</p><div hidden class=accordion-body>{inside}</div></main>"
+    assert "Name" not in text_of(page.format(prose=PROSE * 12, inside=form)).markdown
+    assert "Answer" in text_of(page.format(prose=PROSE * 12, inside=form + text)).markdown
 
 
 def test_a_manual_pages_name_and_purpose_stand_in_the_box_of_its_title():
