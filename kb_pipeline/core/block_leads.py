@@ -63,6 +63,8 @@ class Leads:
     def __init__(self, blocks: Sequence[Block], leading: NDArray[np.bool_]) -> None:
         self._blocks = blocks
         self._leading = leading
+        self._tab_rows: dict[int, bool] = {}
+        """By the id of an element: a row is read once, not once for each of its labels."""
 
     def reason(self, place: int, led: int) -> Reason | None:
         """Why a block is kept with the one at `led`, which is the next that leads nothing."""
@@ -70,7 +72,28 @@ class Leads:
         if self._leading[place]:
             box = above(_outermost(block.context), LEVELS)
             return Reason.HEADING if is_within(text.context, box) else None
-        return Reason.LABEL if _is_label(block, text) else None
+        return Reason.LABEL if self._is_label(block, text) else None
+
+    def _is_label(self, block: Block, text: Block) -> bool:
+        size = len(block.words)
+        if size > _MOST_TAB_WORDS:
+            return False
+        context = block.context
+        for _ in range(LEVELS):
+            if context.above is None or context.node.tag in _NO_LABELS:
+                return False
+            if self._is_tab_row(context.node):
+                return is_within(text.context, above(context, 2))
+            if size <= MOST_LABEL_WORDS and _names_what_follows(context.node):
+                return is_within(text.context, context.above)
+            context = context.above
+        return False
+
+    def _is_tab_row(self, node: Node) -> bool:
+        found = self._tab_rows.get(id(node))
+        if found is None:
+            found = self._tab_rows[id(node)] = _is_tab_row(node)
+        return found
 
 
 def _outermost(context: Context) -> Context:
@@ -79,22 +102,6 @@ def _outermost(context: Context) -> Context:
     while context.above is not None and context.above.node.letters == letters:
         context = context.above
     return context
-
-
-def _is_label(block: Block, text: Block) -> bool:
-    size = len(block.words)
-    if size > _MOST_TAB_WORDS:
-        return False
-    context = block.context
-    for _ in range(LEVELS):
-        if context.above is None or context.node.tag in _NO_LABELS:
-            return False
-        if _is_tab_row(context):
-            return is_within(text.context, above(context, 2))
-        if size <= MOST_LABEL_WORDS and _names_what_follows(context.node):
-            return is_within(text.context, context.above)
-        context = context.above
-    return False
 
 
 def _names_what_follows(node: Node) -> bool:
@@ -113,8 +120,7 @@ def _is_named_label(written: str) -> bool:
 _NAMED_LABEL: Final = Remembered(_is_named_label)
 
 
-def _is_tab_row(context: Context) -> bool:
-    node = context.node
+def _is_tab_row(node: Node) -> bool:
     if node.get("role") == "tablist":
         return TabNames().read(node)
     return KIND_OF_CLASS[node.attributes.get("class", "")] is ClassKind.TABS and TabNames().read_row(node)

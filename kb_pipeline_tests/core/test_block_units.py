@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,13 @@ def test_the_labels_of_tabs_are_kept_with_the_panel_that_follows_them():
         assert set(chosen(row + panels).values()) == {Reason.LABEL}
         assert "".join(chosen(row + panels)) == "AdultsChildren"
         assert chosen(f"{row}<p>no</p>{panels}") == {}
+
+
+def test_a_row_of_thousands_of_tabs_does_not_stall_the_choice():
+    began = time.process_time()
+    kept = chosen(f"<div role=tablist>{'<div role=tab>Adults</div>' * 4_000}</div>{TEXT}")
+    assert time.process_time() - began < 10
+    assert kept == {"Adults": Reason.LABEL}
 
 
 def test_links_to_other_pages_are_no_labels_of_tabs():
