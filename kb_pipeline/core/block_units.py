@@ -42,7 +42,7 @@ _LARGEST_MARKED: Final = 4_000
 """Letters of an element that is asked for its class."""
 _MOST_ATTACHED_WORDS: Final = 60
 _MOST_BETWEEN: Final = 4
-"""Blocks after kept text that are looked at."""
+"""Blocks after what is kept that are looked at."""
 _BACK: Final = re.compile(r"#(?:[\w-]*-)?(?:fnref|footnote-?ref|cite_ref|ftnref|_ftnref)")
 _FOOTNOTE_LINK: Final = re.compile(r"foot-?note|backref|reversefootnote|doc-backlink", re.IGNORECASE)
 _ITEM: Final = TAG_BITS["li"]
@@ -165,11 +165,16 @@ def above(context: Context, levels: int) -> Context:
 
 
 def keep_attached(blocks: Sequence[Block], kept: NDArray[np.bool_], trace: Trace | None = None) -> None:
-    """Keep the formulas and footnotes that follow kept text."""
-    for before in np.flatnonzero(kept[:-1] & ~kept[1:]).tolist():
-        for place in range(before + 1, min(before + 1 + _MOST_BETWEEN, len(blocks))):
-            if not kept[place] and _is_attached(blocks[place]):
-                keep_anyway(place, kept, Reason.ATTACHED, trace)
+    """Keep the formulas and footnotes that follow kept text, and each other."""
+    since = _MOST_BETWEEN
+    for place, keep in enumerate(kept.tolist()):
+        if keep:
+            since = 0
+        elif since < _MOST_BETWEEN and _is_attached(blocks[place]):
+            keep_anyway(place, kept, Reason.ATTACHED, trace)
+            since = 0
+        else:
+            since += 1
 
 
 def _is_attached(block: Block) -> bool:
@@ -190,8 +195,8 @@ def _may_be_footnote(context: Context) -> bool:
 
 
 def _is_named_footnote(context: Context) -> bool:
-    above = context.above
-    return "footnote" in context.named or (above is not None and "footnote" in above.named)
+    outer = context.above
+    return "footnote" in context.named or (outer is not None and "footnote" in outer.named)
 
 
 def _leads_back(block: Block) -> bool:

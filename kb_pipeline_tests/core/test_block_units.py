@@ -189,6 +189,13 @@ def test_formulas_and_footnotes_are_kept_with_the_text_before_them(html, text):
     assert chosen(html + TEXT) == {}
 
 
+def test_all_footnotes_of_a_list_are_kept():
+    notes = {f"note {number} ↩": Reason.ATTACHED for number in range(12)}
+    items = "".join(f"<li><p>note {number} <a href=#fnref{number}>↩</a></p>" for number in range(12))
+    assert chosen(f"{TEXT}<ol>{items}</ol>") == notes
+    assert chosen(f"{TEXT}{'<p>no</p>' * 4}<ol>{items}</ol>") == {}
+
+
 def test_links_within_a_page_are_no_footnotes():
     assert chosen(f"{TEXT}<ul><li><p><a href=#fares>Fares</a></p></ul>") == {}
 
