@@ -70,8 +70,7 @@ class Leads:
         """Why a block is kept with the one at `led`, which is the next that leads nothing."""
         block, text = self._blocks[place], self._blocks[led]
         if self._leading[place]:
-            box = above(_outermost(block.context), LEVELS)
-            return Reason.HEADING if is_within(text.context, box) else None
+            return Reason.HEADING if is_within(text.context, _section_of(block.context)) else None
         return Reason.LABEL if self._is_label(block, text) else None
 
     def _is_label(self, block: Block, text: Block) -> bool:
@@ -94,6 +93,12 @@ class Leads:
         if found is None:
             found = self._tab_rows[id(node)] = _is_tab_row(node)
         return found
+
+
+def _section_of(heading: Context) -> Context:
+    """The element that holds a heading and its text; the body where the heading stands there itself."""
+    box = above(_outermost(heading), LEVELS)
+    return heading.above or heading if box is heading else box
 
 
 def _outermost(context: Context) -> Context:

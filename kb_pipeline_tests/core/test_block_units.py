@@ -20,7 +20,7 @@ TEXT = f"<p>{PROSE}</p>"
 
 
 def blocks_of(html):
-    document, _ = parse_html(f"<body><main>{html}</main>")
+    document, _ = parse_html(html if html.startswith("<body>") else f"<body><main>{html}</main>")
     measure(document)
     return read_blocks(document.find("body"), main_of)
 
@@ -43,6 +43,8 @@ def chosen(html, near=(), likely=()):
         f"<h2>Fares</h2>{TEXT}",
         f"<h2>Fares</h2><h3>Children</h3>{TEXT}",
         f"<h2>Fares</h2><p>12 €</p>{TEXT}",
+        f"<body><h2>Fares</h2>{TEXT}",
+        f"<body><h2>Fares</h2>{PROSE}",
         f"<header><div><h2>Fares</h2></div></header>{TEXT}",
         f"<h2><div>Fares</div></h2><div><div><div><div>{TEXT}</div></div></div></div>",
         f"<section><div class=titlepage><div><div><div><h2>Fares</h2></div></div></div></div>{TEXT}</section>",
@@ -57,6 +59,7 @@ def test_a_heading_is_kept_with_the_text_of_its_section_and_so_is_a_price_betwee
     [
         f"<h2>Fares</h2><p>no</p>{TEXT}",
         f"{TEXT}<h2>Fares</h2>",
+        f"<body><div><h2>Fares</h2></div>{TEXT}",
         f"<div><div><div><div><h2>Fares</h2><p>no</p></div></div></div></div>{TEXT}",
         f"<div><div><div><div><i>no</i><h2>Fares</h2></div></div></div></div>{TEXT}",
     ],
