@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.block_units import above, is_within, keep_anyway
+from kb_pipeline.core.block_units import above, around, is_within, keep_anyway
 from kb_pipeline.core.html_tree import names
 from kb_pipeline.core.markdown_notes import KIND_OF_CLASS, ClassKind
 from kb_pipeline.core.markdown_tabs import TabNames
@@ -82,7 +82,7 @@ class Leads:
             if context.above is None or context.node.tag in _NO_LABELS:
                 return False
             if self._is_tab_row(context.node):
-                return is_within(text.context, above(context, 2))
+                return is_within(text.context, around(context, 2))
             if size <= MOST_LABEL_WORDS and _names_what_follows(context.node):
                 return is_within(text.context, context.above)
             context = context.above
@@ -97,8 +97,8 @@ class Leads:
 
 def _section_of(heading: Context) -> Context:
     """The element that holds a heading and its text; the body where the heading stands there itself."""
-    box = above(_outermost(heading), LEVELS)
-    return heading.above or heading if box is heading else box
+    outer = _outermost(heading)
+    return around(outer, LEVELS) if outer is heading else above(outer, LEVELS)
 
 
 def _outermost(context: Context) -> Context:

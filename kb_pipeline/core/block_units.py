@@ -71,12 +71,19 @@ def keep_units(
         if held.all():
             continue
         if not _is_mostly_kept(held, sizes):
-            near = is_within(blocks[edge.kept].context, above(unit, NEAR_LEVELS)) and not _is_named_navigation(unit)
+            near = _is_beside_kept(blocks, kept, (edge.kept, inside.start - 1, inside.stop), unit)
             if not (near and _is_nearly_likely(unit.node, shares[inside], sizes, cut)):
                 continue
         if unit.node.tag != "table" or is_data_table(unit.node, read_rows(unit.node)):
             for number in range(inside.start, inside.stop):
                 keep_anyway(number, kept, Reason.BOX, trace)
+
+
+def _is_beside_kept(blocks: Sequence[Block], kept: NDArray[np.bool_], places: Sequence[int], unit: Context) -> bool:
+    """Whether one of the places has kept text that stands near a unit, which does not call itself navigation."""
+    box = around(unit, NEAR_LEVELS)
+    near = (place for place in places if 0 <= place < len(blocks) and kept[place])
+    return any(is_within(blocks[place].context, box) for place in near) and not _is_named_navigation(unit)
 
 
 def _is_mostly_kept(kept: NDArray[np.bool_], words: NDArray[np.integer]) -> bool:
@@ -162,6 +169,12 @@ def above(context: Context, levels: int) -> Context:
             break
         context = context.above
     return context
+
+
+def around(context: Context, levels: int) -> Context:
+    """As `above`; the body for what stands in the body itself, as on pages without boxes."""
+    found = above(context, levels)
+    return context.above or context if found is context else found
 
 
 def keep_attached(blocks: Sequence[Block], kept: NDArray[np.bool_], trace: Trace | None = None) -> None:

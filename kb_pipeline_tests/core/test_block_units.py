@@ -104,6 +104,7 @@ def test_the_labels_of_tabs_are_kept_with_the_panel_that_follows_them():
         assert set(chosen(row + panels).values()) == {Reason.LABEL}
         assert "".join(chosen(row + panels)) == "AdultsChildren"
         assert chosen(f"{row}<p>no</p>{panels}") == {}
+    assert chosen(f"<body>{row}{panels}") == chosen(row + panels)
 
 
 def test_a_row_of_thousands_of_tabs_does_not_stall_the_choice():
@@ -143,6 +144,10 @@ def test_a_unit_of_which_less_is_kept_is_not():
 def test_a_small_unit_beside_kept_text_is_kept_at_a_lower_share(html):
     both = {"a fare": Reason.BOX, "12 or more": Reason.BOX}
     assert chosen(TEXT + html, near=["a fare", "12 or more"]) == both
+    assert chosen(f"<body>{TEXT}{html}", near=["a fare", "12 or more"]) == both
+    far = f"<div><div><div><div>{TEXT}</div></div></div></div>"
+    inner = f"<div><div><div><div>{html}{TEXT}</div></div></div></div>"
+    assert chosen(far + inner, near=["a fare", "12 or more"]) == both
     assert chosen(f"<p>a fare</p>{TEXT}<p>12 or more</p>", near=["a fare", "12 or more"]) == {}
 
 
