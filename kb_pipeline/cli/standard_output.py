@@ -18,7 +18,7 @@ _NUMBER: Final = 1
 class OutputFailed(Exception):
     """Standard output cannot be written, for another reason than that its reader has left."""
 
-    cure = "make room where it is written to, or send it elsewhere; what the command does besides is done"
+    cure = "make room where it is written to, or send it elsewhere, and give the command again: what is done is kept"
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"standard output cannot be written: {reason}")

@@ -46,7 +46,7 @@ _CODE: Final = BIT_OF["pre"]
 
 def keep_content(document: Node, metadata: PageMetadata, url: str, trace: Trace | None = None) -> Node | None:
     """Drop from a measured tree what is no content. Returns its body, measured; None, with all that a reader sees still
-    there, when too little would be left, or when the page is a manual's."""
+    there, when too little would be left, or when the page is a manual's. With nothing likely the body is emptied."""
     content = NotWeighed.MANUAL if _is_manual(document) else _keep_likely(document, metadata, url, trace)
     if isinstance(content, Node):
         return content

@@ -30,11 +30,8 @@ _MOST_TAB_WORDS: Final = 60
 _LONGEST_CLASS: Final = 400
 _LABEL_TAGS: Final = names("summary legend caption dt")
 _NO_LABELS: Final = names("td th li")
-_LABELS: Final = re.compile(
-    r"(?:^|[\s_-])(?:panel|accordion|expand|collaps|toggle|spoiler|faqs?|fold)[\w-]*?"
-    r"(?:header|heading|title|control|trigger|question|summary|label|toggle)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
+_BEGINS_LABEL: Final = re.compile(r"(?:^|[_-])(?:panel|accordion|expand|collaps|toggle|spoiler|faqs?|fold)")
+_ENDS_LABEL: Final = re.compile(r"(?:header|heading|title|control|trigger|question|summary|label|toggle)(?:$|[_-])")
 
 
 def raise_leading(
@@ -119,7 +116,13 @@ def _names_what_follows(node: Node) -> bool:
 def _is_named_label(written: str) -> bool:
     if len(written) > _LONGEST_CLASS:
         return False
-    return KIND_OF_CLASS[written] is ClassKind.TITLE or _LABELS.search(written) is not None
+    return KIND_OF_CLASS[written] is ClassKind.TITLE or any(map(_names_label, written.lower().split()))
+
+
+def _names_label(word: str) -> bool:
+    # As one pattern, a name of many beginnings and no end took the square of its length.
+    begins = _BEGINS_LABEL.search(word)
+    return begins is not None and _ENDS_LABEL.search(word, begins.end()) is not None
 
 
 _NAMED_LABEL: Final = Remembered(_is_named_label)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -74,7 +73,7 @@ def class_kind(written: str) -> ClassKind:
     """Read a class attribute. Of several kinds the first one counts, in the order of the enumeration."""
     if len(written) > _LONGEST_CLASS:
         return ClassKind.PLAIN
-    kinds = [kind for kind in map(_word_kind, written.lower().split()) if kind is not ClassKind.PLAIN]
+    kinds = [kind for kind in map(_KIND_OF_WORD.__getitem__, written.lower().split()) if kind is not ClassKind.PLAIN]
     return min(kinds, key=_PRECEDENCE.index, default=ClassKind.PLAIN)
 
 
@@ -82,13 +81,15 @@ KIND_OF_CLASS: Final = Remembered(class_kind)
 """`class_kind`, remembered."""
 
 
-@lru_cache(maxsize=20_000)
 def _word_kind(word: str) -> ClassKind:
-    """What one word of a class attribute says. Cached: style sheets repeat a few hundred words on all pages."""
+    """What one word of a class attribute says."""
     known = _WORDS.get(word)
     if known is not None or not _STEMS.search(word):
         return known or ClassKind.PLAIN
     return next((kind for pattern, kind in _PATTERNS if pattern.fullmatch(word)), ClassKind.PLAIN)
+
+
+_KIND_OF_WORD: Final = Remembered(_word_kind)
 
 
 def is_note(node: Node, kind: ClassKind) -> bool:

@@ -50,6 +50,9 @@ HOSTILE = {
     "icons of notes": "<div class=note><table><tr><td><img alt=a><td>b</table></div>" * 10_000,
     "equal headings": "<h2>a</h2>" * 50_000,
     "accordions": "<details class='accordion dropdown'><summary>a</summary>" * 20_000,
+    "a tab list of thousands of blocks, and its text": "<div role=tablist>"
+    + "<div role=tab>Tab</div>" * 4_500
+    + f"</div><p>{'The ferry runs from the north pier at every full hour until October. ' * 40}",
     "tab menus in tab menus": "<div class='tab-menu'><a href=#x>x</a>" * 30_000,
 }
 
