@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 FULL_TEXT_COLUMN: Final = "plain"
 VECTOR_COLUMN: Final = "vectors"
-VECTOR_INDEX_ROWS: Final = 5_000
-"""Below, a scan of all vectors is exact, and takes a thirtieth of a second at most (3.5 vectors a row, two busy cores;
-docs/retrieval.md)."""
+VECTOR_INDEX_ROWS: Final = 20_000
+"""Below, a scan of all vectors is exact, and takes a fifth of a second at most (four vectors a row, two busy cores)."""
 MOST_FRAGMENTS: Final = 32
 """Files of a table above which they are joined. Joining rewrites rows that kept versions hold as well, so it is not
 done at each refresh."""
