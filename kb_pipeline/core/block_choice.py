@@ -41,6 +41,7 @@ MOST_PRICE_WORDS: Final = 6
 MOST_HEADING_WORDS: Final = 30
 """What stands within a heading and says more is no part of one: the heading was never closed."""
 _HEADINGS: Final = sum(TAG_BITS[tag] for tag in HEADING_TAGS)
+_MARKS: Final = TAG_BITS["h1"] | TAG_BITS["main"]
 _CODE: Final = BIT_OF["pre"]
 
 
@@ -66,7 +67,7 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
     shares = block_model().shares(blocks, kind)
     kept, cut = chosen_blocks(blocks, shares, trace)
     if letters[kept].sum() < ENOUGH_LETTERS:
-        if shares.max() >= ENOUGH_SHARE:
+        if shares.max() >= ENOUGH_SHARE or _names_its_content(blocks):
             return NotWeighed.LITTLE_LEFT
         # A shell that waits for its scripts has a menu and a footer, and nothing that looks like content.
         kept, cut = shares >= ENOUGH_SHARE, ENOUGH_SHARE
@@ -74,6 +75,12 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
         trace.weigh(blocks, shares, kept, cut)
     measure_again([*stripped, *prune(blocks, kept)])
     return blocks[0].context.top()
+
+
+def _names_its_content(blocks: Sequence[Block]) -> bool:
+    """Whether a page has a title, or says something in its `<main>`: then a few links or facts are a short page, and no
+    shell."""
+    return any(block.context.tags & _MARKS for block in blocks)
 
 
 def _is_manual(document: Node) -> bool:

@@ -227,3 +227,8 @@ def test_a_shell_that_shows_a_menu_and_a_footer_says_nothing():
     text = extract_html(f"<html><body>{SHELL}</body></html>", "https://example.com/item/1005")
     assert not text.markdown
     assert "old mill" in markdown(SHELL.replace("<div id=root>", f"<div id=root>{paragraphs()}"))
+
+
+@pytest.mark.parametrize("short", ["<h1>Jobs</h1><a href=/jobs/1>Miller</a>", "<main><p>Miller, 4 m</p></main>"])
+def test_a_short_page_among_a_menu_and_a_footer_is_no_shell(short):
+    assert "Miller" in markdown(SHELL.replace("<div id=root>", f"<div id=root>{short}"))
