@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kb_pipeline.core.block_features import PageKind
-from kb_pipeline.core.block_leads import Leads, raise_leading
+from kb_pipeline.core.block_leads import keep_leading
 from kb_pipeline.core.block_model import block_model
 from kb_pipeline.core.block_pruning import prune
 from kb_pipeline.core.block_units import keep_anyway, keep_attached, keep_units
 from kb_pipeline.core.chrome import ENOUGH_LETTERS, strip_unseen
 from kb_pipeline.core.conversations import is_conversation
-from kb_pipeline.core.html_tree import BIT_OF, HEADING_TAGS, Node, measure_again
+from kb_pipeline.core.html_tree import BIT_OF, Node, measure_again
 from kb_pipeline.core.main_content import main_of
 from kb_pipeline.core.page_blocks import MAX_BLOCKS, TAG_BITS, read_blocks
 from kb_pipeline.core.reasons import NotWeighed, Reason
@@ -35,12 +34,6 @@ LEAST_SHARE: Final = 0.1
 ENOUGH_SHARE: Final = 0.5
 """and one more likely than this always is."""
 _LENIENCE: Final = 0.9
-_PRICE: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:[$€£¥₹]|EUR|USD|kr\b|zł)")
-MOST_PRICE_WORDS: Final = 6
-"""A block with more tells of a price, and is none."""
-MOST_HEADING_WORDS: Final = 30
-"""What stands within a heading and says more is no part of one: the heading was never closed."""
-_HEADINGS: Final = sum(TAG_BITS[tag] for tag in HEADING_TAGS)
 _MARKS: Final = TAG_BITS["h1"] | TAG_BITS["main"]
 _CODE: Final = BIT_OF["pre"]
 
@@ -74,7 +67,7 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
     if trace is not None:
         trace.weigh(blocks, shares, kept, cut)
     measure_again([*stripped, *prune(blocks, kept)])
-    return blocks[0].context.top()
+    return blocks[0].context.top().node
 
 
 def _names_its_content(blocks: Sequence[Block]) -> bool:
@@ -111,12 +104,11 @@ def chosen_blocks(
     the share from which blocks are likely."""
     titles = np.array([block.context.node.tag == "h1" for block in blocks])
     words = np.array([len(block.words) for block in blocks])
-    leading = np.array([_leads(block) for block in blocks])
     cut = threshold(shares, words)
     kept = likely_blocks(shares, cut, titles, trace)
     keep_units(blocks, kept, shares, words, cut, trace)
     keep_attached(blocks, kept, trace)
-    raise_leading(kept, leading, Leads(blocks, leading).reason, trace)
+    keep_leading(blocks, kept, trace)
     return kept, cut
 
 
@@ -128,18 +120,6 @@ def likely_blocks(
     if titles.any():
         keep_anyway(int(np.argmax(titles)), kept, Reason.FIRST_H1, trace)
     return kept
-
-
-def _leads(block: Block) -> bool:
-    """Whether a block is a heading, or a part of one, or a price."""
-    size = len(block.words)
-    if block.context.tags & _HEADINGS and (size <= MOST_HEADING_WORDS or block.context.node.tag in HEADING_TAGS):
-        return True
-    return size <= MOST_PRICE_WORDS and _is_price(block)
-
-
-def _is_price(block: Block) -> bool:
-    return _PRICE.search(block.text) is not None
 
 
 def threshold(shares: NDArray[np.float64], words: NDArray[np.integer]) -> float:

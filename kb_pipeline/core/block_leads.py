@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.block_units import above, around, is_within, keep_anyway
-from kb_pipeline.core.html_tree import names
+import numpy as np
+
+from kb_pipeline.core.block_units import keep_anyway
+from kb_pipeline.core.html_tree import HEADING_TAGS, names
 from kb_pipeline.core.markdown_notes import KIND_OF_CLASS, ClassKind
 from kb_pipeline.core.markdown_tabs import TabNames
+from kb_pipeline.core.page_blocks import TAG_BITS
 from kb_pipeline.core.reasons import Reason
 from kb_pipeline.core.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from kb_pipeline.core.html_tree import Node
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 LEVELS: Final = 3
 """How far above a heading the element is, at most, that holds its text as well. Of headings on the pages of WCXB that
 were kept for text further away, one in thirty was content; of nearer ones, one in three."""
+_PRICE: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:[$€£¥₹]|EUR|USD|kr\b|zł)")
+MOST_PRICE_WORDS: Final = 6
+"""A block with more tells of a price, and is none."""
+MOST_HEADING_WORDS: Final = 30
+"""What stands within a heading and says more is no part of one: the heading was never closed."""
+_HEADINGS: Final = sum(TAG_BITS[tag] for tag in HEADING_TAGS)
 MOST_LABEL_WORDS: Final = 25
 _MOST_TAB_WORDS: Final = 60
 _LONGEST_CLASS: Final = 400
@@ -32,6 +40,24 @@ _LABEL_TAGS: Final = names("summary legend caption dt")
 _NO_LABELS: Final = names("td th li")
 _BEGINS_LABEL: Final = re.compile(r"(?:^|[_-])(?:panel|accordion|expand|collaps|toggle|spoiler|faqs?|fold)")
 _ENDS_LABEL: Final = re.compile(r"(?:header|heading|title|control|trigger|question|summary|label|toggle)(?:$|[_-])")
+
+
+def keep_leading(blocks: Sequence[Block], kept: NDArray[np.bool_], trace: Trace | None = None) -> None:
+    """Keep the headings, prices and labels of kept text."""
+    leading = np.array([_leads(block) for block in blocks])
+    raise_leading(kept, leading, _Leads(blocks, leading).reason, trace)
+
+
+def _leads(block: Block) -> bool:
+    """Whether a block is a heading, or a part of one, or a price."""
+    size = len(block.words)
+    if block.context.tags & _HEADINGS and (size <= MOST_HEADING_WORDS or block.context.node.tag in HEADING_TAGS):
+        return True
+    return size <= MOST_PRICE_WORDS and _is_price(block)
+
+
+def _is_price(block: Block) -> bool:
+    return _PRICE.search(block.text) is not None
 
 
 def raise_leading(
@@ -54,7 +80,7 @@ def raise_leading(
                 led = None
 
 
-class Leads:
+class _Leads:
     """Which block of a page leads which."""
 
     def __init__(self, blocks: Sequence[Block], leading: NDArray[np.bool_]) -> None:
@@ -67,7 +93,7 @@ class Leads:
         """Why a block is kept with the one at `led`, which is the next that leads nothing."""
         block, text = self._blocks[place], self._blocks[led]
         if self._leading[place]:
-            return Reason.HEADING if is_within(text.context, _section_of(block.context)) else None
+            return Reason.HEADING if text.context.is_within(_section_of(block.context)) else None
         return Reason.LABEL if self._is_label(block, text) else None
 
     def _is_label(self, block: Block, text: Block) -> bool:
@@ -79,9 +105,9 @@ class Leads:
             if context.above is None or context.node.tag in _NO_LABELS:
                 return False
             if self._is_tab_row(context.node):
-                return is_within(text.context, around(context, 2))
+                return text.context.is_within(context.around(2))
             if size <= MOST_LABEL_WORDS and _names_what_follows(context.node):
-                return is_within(text.context, context.above)
+                return text.context.is_within(context.above)
             context = context.above
         return False
 
@@ -95,7 +121,7 @@ class Leads:
 def _section_of(heading: Context) -> Context:
     """The element that holds a heading and its text; the body where the heading stands there itself."""
     outer = _outermost(heading)
-    return around(outer, LEVELS) if outer is heading else above(outer, LEVELS)
+    return outer.around(LEVELS) if outer is heading else outer.climb(LEVELS)
 
 
 def _outermost(context: Context) -> Context:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kb_pipeline.core.block_units import is_within
 from kb_pipeline.core.html_tree import Node
 from kb_pipeline.core.remembered import Remembered
 
@@ -52,10 +51,7 @@ def prune(blocks: Sequence[Block], kept: NDArray[np.bool_]) -> list[Node]:
 
 def _needed(blocks: Sequence[Block], kept: Sequence[bool]) -> set[int]:
     """The topmost element, and those that hold a kept block."""
-    top = blocks[0].context
-    while top.above is not None:
-        top = top.above
-    needed = {id(top)}
+    needed = {id(blocks[0].context.top())}
     for block, keep in zip(blocks, kept, strict=True):
         context = block.context if keep else None
         while context is not None and id(context) not in needed:
@@ -96,7 +92,7 @@ def _is_beside_kept(blocks: Sequence[Block], kept: Sequence[bool], number: int, 
     before = range(number - 1, max(-1, number - 1 - _NEARBY), -1)
     after = range(number + 1, min(len(blocks), number + 1 + _NEARBY))
     found = (next((place for place in places if kept[place]), None) for places in (before, after))
-    return any(place is not None and is_within(blocks[place].context, holder) for place in found)
+    return any(place is not None and blocks[place].context.is_within(holder) for place in found)
 
 
 def _pictures(node: Node, holder: Node) -> Iterator[Node]:

@@ -81,9 +81,9 @@ def keep_units(
 
 def _is_beside_kept(blocks: Sequence[Block], kept: NDArray[np.bool_], places: Sequence[int], unit: Context) -> bool:
     """Whether one of the places has kept text that stands near a unit, which does not call itself navigation."""
-    box = around(unit, NEAR_LEVELS)
+    box = unit.around(NEAR_LEVELS)
     near = (place for place in places if 0 <= place < len(blocks) and kept[place])
-    return any(is_within(blocks[place].context, box) for place in near) and not _is_named_navigation(unit)
+    return any(blocks[place].context.is_within(box) for place in near) and not _is_named_navigation(unit)
 
 
 def _is_mostly_kept(kept: NDArray[np.bool_], words: NDArray[np.integer]) -> bool:
@@ -147,34 +147,11 @@ def _places(blocks: Sequence[Block], place: int, unit: Context) -> slice:
     """The blocks of a unit, one of which stands at `place`: they follow each other."""
 
     def is_inside(number: int) -> bool:
-        return is_within(blocks[number].context, unit)
+        return blocks[number].context.is_within(unit)
 
     numbers = range(len(blocks))
     first = bisect_left(numbers, True, hi=place, key=is_inside)
     return slice(first, bisect_left(numbers, True, lo=place, key=lambda number: not is_inside(number)))
-
-
-def is_within(context: Context, outer: Context) -> bool:
-    """Whether an element is another or within it."""
-    at: Context | None = context
-    while at is not None and at.depth > outer.depth:
-        at = at.above
-    return at is outer
-
-
-def above(context: Context, levels: int) -> Context:
-    """The element so many levels above one, below the body."""
-    for _ in range(levels):
-        if context.above is None or context.above.above is None:
-            break
-        context = context.above
-    return context
-
-
-def around(context: Context, levels: int) -> Context:
-    """As `above`; the body for what stands in the body itself, as on pages without boxes."""
-    found = above(context, levels)
-    return context.above or context if found is context else found
 
 
 def keep_attached(blocks: Sequence[Block], kept: NDArray[np.bool_], trace: Trace | None = None) -> None:

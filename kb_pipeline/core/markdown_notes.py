@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NOTE_TAGS: Final = names("aside blockquote div p section")
 _NOT_IN_NOTES: Final = bits(names("h1 h2 main article"))
 _NOT_IN_CODE: Final = bits(names("h1 h2 h3 h4 h5 h6 ol p pre table ul"))
+_LONGEST_GUTTER: Final = 10_000
+"""Pieces of text, so that gutters within gutters are not read to their ends again and again."""
 _LARGEST_CODE: Final = 2_000
 """Elements that are looked at."""
 _LONGEST_CLASS: Final = 1_000
@@ -113,9 +115,10 @@ def is_code(node: Node, kind: ClassKind) -> bool:
 
 def is_numbers(gutter: Node) -> bool:
     """Whether what its class calls a gutter shows numbers only: lay-outs have gutters too."""
-    return gutter.tag in {"div", "td"} and not any(
-        piece.strip() and not piece.strip().isdigit() for piece in gutter.pieces()
-    )
+    if gutter.tag not in {"div", "td"}:
+        return False
+    pieces = list(islice(gutter.pieces(), _LONGEST_GUTTER))
+    return len(pieces) < _LONGEST_GUTTER and all(piece.isspace() or piece.strip().isdigit() for piece in pieces)
 
 
 def icon_cell(rows: Sequence[Row]) -> Node | None:

@@ -6,6 +6,7 @@ Marked up as WAI-ARIA says, as a row of labels before as many panels, or as link
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kb_pipeline.core.html_tree import Node, bits, names
@@ -18,11 +19,14 @@ _MOSTLY: Final = 0.8
 _MOST_TABS: Final = 50
 _LONGEST_LABEL: Final = 100
 """Letters. What calls itself a tab and says more holds its panel, or describes it."""
+_LARGEST_ROW: Final = 2_000
+"""Elements with text that a row may have: rows stand in rows, and each looks at all within."""
 _MOST_BESIDE: Final = 400
-"""Elements and pieces of text around a row: each row looks at all of them."""
+"""Elements and pieces of text around a row, or at the start of a panel: each looks at all of them."""
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "data-w-tab", "data-tab", "href")
 _NAMED_BY: Final = ("id", "data-w-tab", "data-tab")
 _NOT_IN_ROWS: Final = bits(names("h1 h2 h3 h4 h5 h6 p pre table section article blockquote dl"))
+_NOT_IN_LABELS: Final = names("tab tablist tabpanel")
 _ALIKE: Final = 2
 
 
@@ -45,8 +49,8 @@ class TabNames:
 
         Accordions call themselves tab lists too, and hold their panels.
         """
-        tabs = [tab for tab in tab_list.iter() if tab.attributes.get("role") == "tab"]
-        if sum(tab.letters for tab in tabs) < tab_list.letters * _MOSTLY or any(map(_is_no_label, tabs)):
+        tabs = _tabs_of(tab_list)
+        if sum(tab.letters for tab in tabs) < tab_list.letters * _MOSTLY or not all(map(_is_label, tabs)):
             return False
         self._in_order.clear()
         labels = [name for tab in tabs if (name := tab.text())]
@@ -61,8 +65,8 @@ class TabNames:
 
     def read_row(self, row: Node) -> bool:
         """Read a row that has no role, as `read` does. What leads to other pages is no tab."""
-        tabs = _outermost(row)
-        if not _ALIKE <= len(tabs) <= _MOST_TABS or _NOT_IN_ROWS & row.holds:
+        tabs = [] if _NOT_IN_ROWS & row.holds else _outermost(row)
+        if not _ALIKE <= len(tabs) <= _MOST_TABS:
             return False
         if sum(tab.letters for tab in tabs if tab.tag != "a" or _is_within_page(tab)) < row.letters * _MOSTLY:
             return False
@@ -86,7 +90,8 @@ class TabNames:
             return name
         for attribute in _NAMED_BY:
             name = name or self._by_target.pop(node.get(attribute), "")
-        begins = next((piece.strip() for piece in node.pieces() if piece.strip()), "") if name else ""
+        pieces = islice(node.pieces(), _MOST_BESIDE) if name else ()
+        begins = next((piece.strip() for piece in pieces if piece.strip()), "")
         return "" if begins == name else name
 
     def _note_targets(self, tabs: Sequence[Node]) -> None:
@@ -96,21 +101,54 @@ class TabNames:
                 self._by_target.setdefault(target, name)
 
 
-def _is_no_label(tab: Node) -> bool:
-    return tab.letters > _LONGEST_LABEL or any(node.attributes.get("role") == "tabpanel" for node in tab.iter())
+def _tabs_of(tab_list: Node) -> list[Node]:
+    """The tabs with text in a list, none within another, and none of a list within the list: those are its own, and
+    lists in lists are read once each."""
+    found: list[Node] = []
+    stack = _with_text(tab_list)
+    while stack:
+        node = stack.pop()
+        role = node.attributes.get("role")
+        if role == "tab":
+            found.append(node)
+        elif role != "tablist":
+            stack += _with_text(node)
+    return found
+
+
+def _is_label(tab: Node) -> bool:
+    """Whether a tab is a label, and holds neither its panel nor other tabs."""
+    if tab.letters > _LONGEST_LABEL:
+        return False
+    stack = _with_text(tab)
+    while stack:
+        node = stack.pop()
+        if node.attributes.get("role") in _NOT_IN_LABELS:
+            return False
+        stack += _with_text(node)
+    return True
 
 
 def _outermost(row: Node) -> list[Node]:
-    """The links, buttons and labels with text in a row, none within another."""
+    """The links, buttons and labels with text in a row, none within another; none of what is too large for a row."""
     found: list[Node] = []
     stack = [row]
-    while stack:
+    for _ in range(_LARGEST_ROW):
+        if not stack:
+            return found
         node = stack.pop()
-        if node.tag in {"a", "button", "label"} and node.letters:
+        if node.tag in {"a", "button", "label"}:
             found.append(node)
+        elif len(node.children) > _LARGEST_ROW:
+            break
         else:
-            stack += [child for child in reversed(node.children) if isinstance(child, Node)]
-    return found
+            stack += _with_text(node)
+    return []
+
+
+def _with_text(node: Node) -> list[Node]:
+    """The children that have text, the last one first."""
+    return [child for child in reversed(node.children) if isinstance(child, Node) and child.letters]
 
 
 def _is_within_page(link: Node) -> bool:

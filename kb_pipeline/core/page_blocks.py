@@ -7,7 +7,7 @@ text between two such; what a block is worth is decided in `block_model`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
@@ -64,17 +64,38 @@ class Context:
     chosen: bool = False
     """Whether this is, or is within, what the page marks as its content."""
 
-    def top(self) -> Node:
+    def top(self) -> Context:
         """The element that blocks were read from."""
         at = self
         while at.above is not None:
             at = at.above
-        return at.node
+        return at
+
+    def is_within(self, outer: Context) -> bool:
+        """Whether this is another element, or within it."""
+        at: Context | None = self
+        while at is not None and at.depth > outer.depth:
+            at = at.above
+        return at is outer
+
+    def climb(self, levels: int) -> Context:
+        """The element so many levels above this one, below the topmost."""
+        at = self
+        for _ in range(levels):
+            if at.above is None or at.above.above is None:
+                break
+            at = at.above
+        return at
+
+    def around(self, levels: int) -> Context:
+        """As `climb`; the topmost for what stands in that itself, as on pages without boxes."""
+        found = self.climb(levels)
+        return self.above or self if found is self else found
 
 
 @dataclass(slots=True)
 class Block:
-    """`children[first:last]` of `holder` within `context`."""
+    """The children of an element from `first` to before `last`."""
 
     context: Context
     first: int
@@ -82,9 +103,7 @@ class Block:
     text: str
     letters: int
     link_letters: int
-    before: int = 0
-    tag: str = ""
-    words: list[str] = field(default_factory=list)
+    words: list[str]
 
 
 def _words_of(written: str) -> tuple[str, ...]:
@@ -215,7 +234,7 @@ def _add(blocks: list[Block], context: Context, first: int, last: int) -> None:
         for child in children:
             if type(child) is Node:
                 linked += child.link_letters
-    blocks.append(Block(context, first, last, text, letters, linked, words=words))
+    blocks.append(Block(context, first, last, text, letters, linked, words))
 
 
 def _text(children: list[Node | str]) -> str:

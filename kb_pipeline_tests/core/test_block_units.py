@@ -212,7 +212,7 @@ def images(html):
     blocks = blocks_of(html)
     kept = np.array([PROSE in block.text for block in blocks])
     prune(blocks, kept)
-    body = blocks[0].context.top()
+    body = blocks[0].context.top().node
     assert all(child.parent is node for node in body.iter() for child in node.children if isinstance(child, Node))
     return [node.get("alt") for node in body.iter() if node.tag == "img"]
 

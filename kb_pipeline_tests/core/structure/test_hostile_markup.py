@@ -17,6 +17,7 @@ from kb_pipeline.errors import BodyUnreadable
 URL = "https://docs.example/page"
 MEGABYTE = 1_000_000
 
+MANUAL = "<main><pre>x</pre>" + "<p>The ferry runs from the north pier at every full hour until October.</p>" * 20
 HOSTILE = {
     "a million attributes": "<p " + " ".join(f"a{number}=1" for number in range(MEGABYTE)) + ">x",
     "ten megabytes of one line": "<p>" + "x" * 10 * MEGABYTE,
@@ -53,6 +54,14 @@ HOSTILE = {
     "a tab list of thousands of blocks, and its text": "<div role=tablist>"
     + "<div role=tab>Tab</div>" * 4_500
     + f"</div><p>{'The ferry runs from the north pier at every full hour until October. ' * 40}",
+    "lists of tabs in lists of tabs": MANUAL + "<div role=tablist><div>Share</div>" * 380 + "<i>x</i>" * 90_000,
+    "tabs in tabs with little in them": MANUAL
+    + "<div role=tablist>"
+    + "<div role=tab>" * 380
+    + "hello"
+    + "<i></i>" * 140_000,
+    "rows of tabs in rows of tabs": MANUAL + "<div class=nav-tabs><div>Share</div>" * 380 + "<i>x</i>" * 140_000,
+    "gutters in gutters": MANUAL + "<div class=gutter>" * 380 + "<i>1</i>" * 90_000 + "Tab",
     "tab menus in tab menus": "<div class='tab-menu'><a href=#x>x</a>" * 30_000,
 }
 
