@@ -121,10 +121,11 @@ def read_set(score: ModuleType, folder: Path) -> Iterable[Page]:
         url = record.get("url") or ""
 
         def read(nodes: list[Node], _cut: bool, record: dict[str, Any] = record, url: str = url) -> Page | None:
-            blocks, kind = read_page(nodes[0], read_metadata(nodes, url), url)
+            found, kind = read_page(nodes[0], read_metadata(nodes, url), url)
+            blocks = found.blocks
             if not blocks:
                 return None
-            outline = Outline.of(blocks)
+            outline = Outline.of(found)
             return _page(score, folder.name, record, blocks, outline.names(), static_features(blocks, outline, kind))
 
         page = with_tree(html, read)

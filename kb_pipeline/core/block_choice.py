@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.page_blocks import Block
+    from kb_pipeline.core.page_blocks import Block, PageBlocks
     from kb_pipeline.core.page_metadata import PageMetadata
     from kb_pipeline.core.trace import Trace
 
@@ -51,13 +51,14 @@ def keep_content(document: Node, metadata: PageMetadata, url: str, trace: Trace 
 
 def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace | None) -> Node | NotWeighed:
     stripped = strip_unseen(document, trace)
-    blocks, kind = _read_blocks(document, metadata, url)
+    page, kind = _read_blocks(document, metadata, url)
+    blocks = page.blocks
     letters = np.array([block.letters for block in blocks])
     if letters.sum() < MIN_LETTERS:
         return NotWeighed.FEW_LETTERS
     if len(blocks) > MAX_BLOCKS:
         return NotWeighed.MANY_BLOCKS
-    shares = block_model().shares(blocks, kind)
+    shares = block_model().shares(page, kind)
     kept, cut = chosen_blocks(blocks, shares, trace)
     if letters[kept].sum() < ENOUGH_LETTERS:
         if shares.max() >= ENOUGH_SHARE or _names_its_content(blocks):
@@ -67,7 +68,7 @@ def _keep_likely(document: Node, metadata: PageMetadata, url: str, trace: Trace 
     if trace is not None:
         trace.weigh(blocks, shares, kept, cut)
     measure_again([*stripped, *prune(blocks, kept)])
-    return blocks[0].context.top().node
+    return page.contexts[0].node
 
 
 def _names_its_content(blocks: Sequence[Block]) -> bool:
@@ -86,13 +87,13 @@ def _is_manual(document: Node) -> bool:
     return main is not None and bool(main.holds & _CODE) and not is_conversation(main)
 
 
-def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
+def read_page(document: Node, metadata: PageMetadata, url: str) -> tuple[PageBlocks, PageKind]:
     """Strip a measured tree of what is certainly no content, and cut the rest into blocks."""
     strip_unseen(document)
     return _read_blocks(document, metadata, url)
 
 
-def _read_blocks(document: Node, metadata: PageMetadata, url: str) -> tuple[list[Block], PageKind]:
+def _read_blocks(document: Node, metadata: PageMetadata, url: str) -> tuple[PageBlocks, PageKind]:
     body = document.find("body") or document
     return read_blocks(body, main_of), PageKind(metadata.title, url, metadata.kind)
 

@@ -17,12 +17,11 @@ from kb_pipeline.core.block_features import PageKind, heading_blocks, static_fea
 from kb_pipeline.core.block_words import LOOKED_AT, NameScores, Outline, WordScores, scored_features
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.page_blocks import Block
+    from kb_pipeline.core.page_blocks import PageBlocks
 
 WEIGHTS: Final = "block_model.npz"
 
@@ -79,9 +78,9 @@ class BlockModel:
     word_scores: WordScores
     trees: Ensemble
 
-    def shares(self, blocks: Sequence[Block], kind: PageKind) -> NDArray[np.float64]:
+    def shares(self, page: PageBlocks, kind: PageKind) -> NDArray[np.float64]:
         """For each block of a page the probability that it is content."""
-        outline = Outline.of(blocks)
+        blocks, outline = page.blocks, Outline.of(page)
         words = [block.words[:LOOKED_AT] for block in blocks]
         scored = scored_features(outline.names(), words, heading_blocks(blocks), self.name_scores, self.word_scores)
         rows = np.concatenate([static_features(blocks, outline, kind), scored], axis=1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kb_pipeline.core.page_blocks import Block, Context
+    from kb_pipeline.core.page_blocks import Context, PageBlocks
 
 LOOKED_AT: Final = 8
 """Words of a block that are looked up."""
@@ -54,25 +54,11 @@ class Outline:
     of_blocks: NDArray[np.intp]
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> Outline:
+    def of(cls, page: PageBlocks) -> Outline:
         """Of a page's blocks."""
-        places: dict[int, int] = {}
-        contexts: list[Context] = []
-        above: list[int] = []
-        of_blocks: list[int] = []
-        for block in blocks:
-            at: Context | None = block.context
-            new = []
-            while at is not None and (place := places.get(id(at))) is None:
-                new.append(at)
-                at = at.above
-            up = 0 if at is None or place is None else place
-            for context in reversed(new):
-                above.append(up)
-                up = places[id(context)] = len(contexts)
-                contexts.append(context)
-            of_blocks.append(up)
-        return cls(contexts, np.array(above, dtype=np.intp), np.array(of_blocks, dtype=np.intp))
+        above = [0 if context.above is None else context.above.number for context in page.contexts]
+        of_blocks = [block.context.number for block in page.blocks]
+        return cls(page.contexts, np.array(above, dtype=np.intp), np.array(of_blocks, dtype=np.intp))
 
     def names(self) -> Names:
         """The names alone, without the tree."""

@@ -61,6 +61,8 @@ class Context:
     """Where the element stands among the children of the one above."""
     shape: int = 0
     """Stands for the tags and classes of this element and those above."""
+    number: int = 0
+    """Its place among the elements that hold blocks, each of which comes after the one above it."""
     chosen: bool = False
     """Whether this is, or is within, what the page marks as its content."""
 
@@ -106,6 +108,14 @@ class Block:
     words: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class PageBlocks:
+    """A page's blocks, and the elements that hold them, both in document order."""
+
+    blocks: list[Block]
+    contexts: list[Context]
+
+
 def _words_of(written: str) -> tuple[str, ...]:
     """The words that a class or id is made of, each once, without single letters."""
     if written.isascii() and written.islower():
@@ -118,9 +128,8 @@ def _words_of(written: str) -> tuple[str, ...]:
 _CLASS_WORDS: Final = Remembered(_words_of)
 
 
-def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | None]) -> list[Block]:
-    """The blocks of a measured tree, in document order. `main_of` says which of the elements that hold blocks is the
-    page's main one."""
+def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | None]) -> PageBlocks:
+    """The blocks of a measured tree. `main_of` says which of the elements that hold blocks is the page's main one."""
     blocks: list[Block] = []
     contexts: list[Context] = []
     stack: list[Context | tuple[Context, int, int]] = [Context(body, None, 0, 0, _named(body), 1, 1)]
@@ -128,6 +137,7 @@ def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | Non
         item = stack.pop()
         if type(item) is Context:
             node = item.node
+            item.number = len(contexts)
             contexts.append(item)
             if _is_whole(node):
                 _add(blocks, item, 0, len(node.children))
@@ -135,8 +145,8 @@ def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | Non
                 stack += _parts(item)[::-1]
         elif type(item) is tuple:
             _add(blocks, *item)
-    _mark_main(contexts, main_of(body, (context.node for context in contexts)))
-    return blocks
+    _mark_main(contexts, main_of(body, [context.node for context in contexts]))
+    return PageBlocks(blocks, contexts)
 
 
 def _mark_main(contexts: Sequence[Context], main: Node | None) -> None:

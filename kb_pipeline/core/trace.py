@@ -77,7 +77,7 @@ class Trace:
     def choose(self, body: Node, chosen: Sequence[Node], way: Way) -> None:
         """Of a page without its chrome these elements are written."""
         self.way, self.chosen = way, chosen
-        self._own(read_blocks(body, lambda *_: None))
+        self._own(read_blocks(body, lambda *_: None).blocks)
 
     def _own(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks

@@ -22,7 +22,7 @@ TEXT = f"<p>{PROSE}</p>"
 def blocks_of(html):
     document, _ = parse_html(html if html.startswith("<body>") else f"<body><main>{html}</main>")
     measure(document)
-    return read_blocks(document.find("body"), main_of)
+    return read_blocks(document.find("body"), main_of).blocks
 
 
 def chosen(html, near=(), likely=()):

@@ -41,10 +41,11 @@ def summed(levels):
 @given(PAGES)
 def test_each_block_has_the_scores_of_the_names_around_it_and_of_its_words(html):
     document, _ = parse_html(f"<body class=post>{html}")
-    blocks = read_blocks(document.find("body"), main_of)
+    page = read_blocks(document.find("body"), main_of)
+    blocks = page.blocks
     words = [block.words for block in blocks]
     tables = NameScores(NAMES), WordScores(WORDS)
-    scored = scored_features(Outline.of(blocks).names(), words, heading_blocks(blocks), *tables)
+    scored = scored_features(Outline.of(page).names(), words, heading_blocks(blocks), *tables)
     for block, row in zip(blocks, scored, strict=True):
         levels = named_above(block.context)
         low, high, total, _ = summed(levels[:3])

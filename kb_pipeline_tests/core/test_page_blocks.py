@@ -27,14 +27,14 @@ TREES = st.recursive(
 def blocks_of(html):
     document, _ = parse_html(f"<body>{html}")
     measure(document)
-    return read_blocks(document.find("body"), main_of)
+    return read_blocks(document.find("body"), main_of).blocks
 
 
 @given(TREES)
 def test_every_word_of_a_page_is_in_one_block_and_in_order(html):
     document, _ = parse_html(f"<body>{html}")
     measure(document)
-    read = "".join("".join(block.text.split()) for block in read_blocks(document.find("body"), main_of))
+    read = "".join("".join(block.text.split()) for block in read_blocks(document.find("body"), main_of).blocks)
     assert read == "".join("".join(document.pieces()).split())
 
 
