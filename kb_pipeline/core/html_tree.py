@@ -291,8 +291,8 @@ def _parse(html: str) -> tuple[list[Node], list[Node], bool]:
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     whole = True
     try:
-        parser.feed(html.encode("utf-8", "replace").replace(b"\0", b""))
-        parser.close()
+        # All at once: a parser that is fed looks ahead for the end of each tag, in case it is still to come.
+        etree.fromstring(html.encode("utf-8", "replace").replace(b"\0", b""), parser)
     except _TooManyEventsError:
         whole = False
         builder.close()
