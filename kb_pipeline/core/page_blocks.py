@@ -139,8 +139,8 @@ def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | Non
             node = item.node
             item.number = len(contexts)
             contexts.append(item)
-            if _is_whole(node):
-                _add(blocks, item, 0, len(node.children))
+            if not node.holds & _PARTING_BITS or _is_whole(node):
+                _add_whole(blocks, item)
             else:
                 stack += _parts(item)[::-1]
         elif type(item) is tuple:
@@ -156,9 +156,8 @@ def _mark_main(contexts: Sequence[Context], main: Node | None) -> None:
 
 
 def _is_whole(node: Node) -> bool:
+    """Whether an element is one block although others that part text are in it."""
     parts = node.holds & _PARTING_BITS
-    if not parts:
-        return True
     tag = node.tag
     if tag == "pre":
         return True
@@ -228,6 +227,16 @@ def _named(node: Node) -> tuple[str, ...]:
         found += (f"prop={prop[:_MOST_OF_ROLE].lower()}",)
     found = tuple(dict.fromkeys(found))
     return ("aria-hidden", *found) if value("aria-hidden") == "true" else found
+
+
+def _add_whole(blocks: list[Block], context: Context) -> None:
+    node = context.node
+    children = node.children
+    text = _text(children)
+    words = text.split()
+    if words:
+        linked = node.letters if context.tags & _LINK else node.link_letters
+        blocks.append(Block(context, 0, len(children), text, node.letters, linked, words))
 
 
 def _add(blocks: list[Block], context: Context, first: int, last: int) -> None:
