@@ -224,6 +224,10 @@ def _is_navigation(node: Node, page: int) -> bool:
 def _certainly(node: Node, page: int) -> Reason | None:
     tag = node.tag
     attributes = node.attributes
+    if len(attributes) == 1 and tag not in _SUSPECT_TAGS and "class" in attributes:
+        # Most are.
+        asks = _CLASS_OF_CONSENT[attributes["class"]] and tag not in _NEVER_CHROME and _is_beside_content(node, page)
+        return Reason.CONSENT if asks else None
     hides = attributes and ("style" in attributes or "hidden" in attributes or "aria-hidden" in attributes)
     if tag in _DROPPED_TAGS or (hides and _is_hidden(node, page)):
         return _by_tag(node) if _is_what_its_tag_says(node, page) and _is_closed(node, page) else None
