@@ -58,11 +58,11 @@ _CONSENT_NAMES: Final = (
 )
 _CONSENT_CLASS: Final = re.compile(_CONSENT_NAMES)
 _CONSENT_ID: Final = re.compile(rf"{_CONSENT_NAMES}|cookies?$")
-_CONSENT_STEMS: Final = re.compile(
-    "c(?:ookie|onsent|ky-|mplz|c-window|omplianz)|gdpr|onetrust|usercentrics|didomi|osano|iubenda|borlabs|klaro|truste"
-    "|qc-cmp|sp_message"
+_CONSENT_STEMS: Final = (
+    *("cookie", "consent", "cky-", "cmplz", "cc-window", "complianz", "gdpr", "onetrust", "usercentrics", "didomi"),
+    *("osano", "iubenda", "borlabs", "klaro", "truste", "qc-cmp", "sp_message"),
 )
-"""One of these is in every name of consent; without a place to begin at they are found much faster."""
+"""One of these is in every name of consent; they are found much faster than the names."""
 _TABS: Final = re.compile(r"tabs?[_-](?:menu|nav)|nav[_-]tabs")
 _BREADCRUMBS: Final = re.compile(r"breadcrumb|bread-crumb|crumbtrail")
 # Words of class names that mark what leads away from the page or acts on it,
@@ -255,12 +255,12 @@ def _is_closed(node: Node, page: int) -> bool:
 
 def _is_class_of_consent(written: str) -> bool:
     written = written.lower()
-    return _CONSENT_STEMS.search(written) is not None and _CONSENT_CLASS.search(written) is not None
+    return any(map(written.__contains__, _CONSENT_STEMS)) and _CONSENT_CLASS.search(written) is not None
 
 
 def _is_id_of_consent(written: str) -> bool:
     written = written.lower()
-    return _CONSENT_STEMS.search(written) is not None and _CONSENT_ID.search(written) is not None
+    return any(map(written.__contains__, _CONSENT_STEMS)) and _CONSENT_ID.search(written) is not None
 
 
 _CLASS_OF_CONSENT: Final = Remembered(_is_class_of_consent)

@@ -45,7 +45,8 @@ _PLAIN_ORIGIN: Final = r"https?://(?:[a-z][a-z0-9]*[.-])+[a-z]{2,}"
 _PLAIN_BASE: Final = re.compile(rf"({_PLAIN_ORIGIN})(?:[/?#]|$)")
 _PLAIN_SIGNS: Final = "A-Za-z0-9_~,:;@!$&*+=()-"
 _PLAIN_ADDRESS: Final = re.compile(
-    rf"({_PLAIN_ORIGIN})?/(?:(?:[{_PLAIN_SIGNS}]|%(?!2[Ee]))(?:[{_PLAIN_SIGNS}.]|%(?!2[Ee]))*+(?:/|(?=[?#])|$))*+"
+    rf"({_PLAIN_ORIGIN})?/(?:(?:[{_PLAIN_SIGNS}]|%(?!2[Ee]))[{_PLAIN_SIGNS}.]*+(?:%(?!2[Ee])[{_PLAIN_SIGNS}.]*+)*+"
+    rf"(?:/|(?=[?#])|$))*+"
     rf"(?:\?[{_PLAIN_SIGNS}./?%]*+)?(?:#[{_PLAIN_SIGNS}./?%]*+)?"
 )
 """An address, or a path on such a host, that resolving does not change: most links of most pages."""
