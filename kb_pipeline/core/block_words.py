@@ -132,7 +132,8 @@ def _word_columns(words: Sequence[Sequence[str]], scores: WordScores) -> NDArray
     """For each block: lowest, highest, sum and mean of its words, of which each block has some."""
     counts = np.fromiter(map(len, words), dtype=np.intp, count=len(words))
     starts = np.cumsum(counts) - counts
-    found = np.array(list(map(scores.__getitem__, chain.from_iterable(words))), dtype=np.float64)
+    scored = map(scores.__getitem__, chain.from_iterable(words))
+    found = np.fromiter(scored, dtype=np.float64, count=int(counts.sum()))
     meant = ~np.isnan(found)
     known = (found != 0) & meant
     total = np.add.reduceat(np.where(known, found, 0), starts)

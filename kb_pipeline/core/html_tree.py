@@ -231,8 +231,11 @@ class _Builder:
         pieces = self._text
         count = len(pieces)
         self._events += count
-        text = pieces[0] if count == 1 else "".join(pieces)
-        pieces.clear()
+        if count == 1:
+            text = pieces.pop()
+        else:
+            text = "".join(pieces)
+            pieces.clear()
         here = self._here
         if text.isspace():
             here.children.append(text)

@@ -98,20 +98,21 @@ class _Seen:
         self.canonical: str | None = None
         self.marked: list[tuple[str, str]] = []
         self.meta_all: list[tuple[str, str]] = []
+        self._meta: dict[str, str] = {}
         self._url = url
         self._has_base = False
         self._structured: list[str] = []
 
     def see(self, node: Node) -> None:
-        handler = getattr(self, f"_see_{node.tag}", None) if node.tag in TELLING_TAGS else None
+        handler = _HANDLERS.get(node.tag)
         if handler is not None:
-            handler(node)
+            handler(self, node)
         if "itemprop" in node.attributes and (name := node.get("itemprop").lower()) in MARKED:
             self.marked.append((name, node.get("content") or node.text()))
 
     def first(self, *names: str) -> str:
         """The first non-empty `<meta>` of these names, in the order of the names."""
-        return next((value for name in names for found, value in self.meta_all if found == name and value), "")
+        return next(filter(None, map(self._meta.get, names)), "")
 
     def structured_objects(self) -> Iterator[dict[str, Any]]:
         for written in self._structured:
@@ -141,7 +142,10 @@ class _Seen:
     def _see_meta(self, node: Node) -> None:
         name = node.get("name") or node.get("property") or node.get("itemprop") or node.get("http-equiv")
         if name:
-            self.meta_all.append((name.lower(), " ".join(node.get("content").split())))
+            name, value = name.lower(), " ".join(node.get("content").split())
+            self.meta_all.append((name, value))
+            if value:
+                self._meta.setdefault(name, value)
 
     def _see_link(self, node: Node) -> None:
         if self.canonical is None and "canonical" in node.get("rel").lower().split() and node.get("href"):
@@ -151,6 +155,9 @@ class _Seen:
     def _see_script(self, node: Node) -> None:
         if node.children and "ld+json" in node.get("type").lower():
             self._structured.append("".join(node.pieces()))
+
+
+_HANDLERS: Final = {tag: getattr(_Seen, f"_see_{tag}") for tag in TELLING_TAGS}
 
 
 def _robots(meta: list[tuple[str, str]], bot_token: str) -> frozenset[str]:
