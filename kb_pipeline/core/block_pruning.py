@@ -67,14 +67,22 @@ def _losses(blocks: Sequence[Block], kept: Sequence[bool], needed: set[int]) -> 
             continue
         context = block.context
         if id(context) in needed:
-            lost = gone.setdefault(id(context), _Losses(context))
-            lost.places.update(dict.fromkeys(range(block.first, block.last), number))
+            places = _losses_of(context, gone).places
+            places.update(dict.fromkeys(range(block.first, block.last), number))
             continue
-        while context.above is not None and id(context.above) not in needed:
-            context = context.above
-        assert context.above is not None
-        gone.setdefault(id(context.above), _Losses(context.above)).places[context.place] = number
+        above = context.above
+        while above is not None and id(above) not in needed:
+            context, above = above, above.above
+        assert above is not None
+        _losses_of(above, gone).places[context.place] = number
     return list(gone.values())
+
+
+def _losses_of(context: Context, gone: dict[int, _Losses]) -> _Losses:
+    found = gone.get(id(context))
+    if found is None:
+        found = gone[id(context)] = _Losses(context)
+    return found
 
 
 def _may_show(node: Node) -> bool:

@@ -63,8 +63,8 @@ class Context:
     """Stands for the tags and classes of this element and those above."""
     number: int = 0
     """Its place among the elements that hold blocks, each of which comes after the one above it."""
-    chosen: bool = False
-    """Whether this is, or is within, what the page marks as its content."""
+    chosen: bool = True
+    """Whether this is, or is within, what the page marks as its content; so it is where nothing is marked."""
 
     def top(self) -> Context:
         """The element that blocks were read from."""
@@ -150,9 +150,11 @@ def read_blocks(body: Node, main_of: Callable[[Node, Iterable[Node]], Node | Non
 
 
 def _mark_main(contexts: Sequence[Context], main: Node | None) -> None:
+    if main is None:
+        return
     for context in contexts:
         above = context.above
-        context.chosen = context.node is main or main is None or (above is not None and above.chosen)
+        context.chosen = context.node is main or (above is not None and above.chosen)
 
 
 def _is_whole(node: Node) -> bool:

@@ -43,6 +43,10 @@ def chosen(html, near=(), likely=()):
         f"<h2>Fares</h2>{TEXT}",
         f"<h2>Fares</h2><h3>Children</h3>{TEXT}",
         f"<h2>Fares</h2><p>12 €</p>{TEXT}",
+        *(
+            f"<h2>Fares</h2><p>{price}</p>{TEXT}"
+            for price in ("$9", "£ 9", "¥900", "₹90", "9 EUR", "9USD", "90 kr", "9 zł")
+        ),
         f"<body><h2>Fares</h2>{TEXT}",
         f"<body><h2>Fares</h2>{PROSE}",
         f"<header><div><h2>Fares</h2></div></header>{TEXT}",

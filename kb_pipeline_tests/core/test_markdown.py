@@ -27,6 +27,21 @@ def test_headings_keep_their_levels_and_one_line_each():
     assert markdown("<h1>One<br>line</h1><p>x</p><h3>Three</h3>") == "# One line\n\nx\n\n### Three\n"
 
 
+@pytest.mark.parametrize(
+    ("html", "written"),
+    [
+        ("Zu\u00adcker\u200b f\u00fcr alle", "Zucker f\u00fcr alle"),
+        ("Zucker\u00a0f\u00fcr <b>alle </b>!", "Zucker f\u00fcr **alle** !"),
+        ("\u4e00\n\u4e8c", "\u4e00\u4e8c"),
+        ("12) and 3. of 4", "12\\) and 3. of 4"),
+        ("1.5 and 2) more", "1.5 and 2) more"),
+        ("a_b * c ~d", "a_b \\* c ~d"),
+    ],
+)
+def test_text_loses_what_nobody_sees_and_says_nothing_that_markdown_would_read_otherwise(html, written):
+    assert markdown(f"<p>{html}</p>") == f"{written}\n"
+
+
 def test_a_nested_list_stays_nested_and_numbered_from_its_start():
     written = markdown("<ol start=3><li>three<ul><li>inner</li></ul></li><li>four</li></ol>")
     assert written == "3. three\n   - inner\n4. four\n"

@@ -38,6 +38,18 @@ def test_every_word_of_a_page_is_in_one_block_and_in_order(html):
     assert read == "".join("".join(document.pieces()).split())
 
 
+@given(TREES)
+def test_elements_are_numbered_in_order_and_those_that_hold_blocks_have_their_words(html):
+    document, _ = parse_html(f"<body>{html}")
+    page = read_blocks(document.find("body"), main_of)
+    assert [context.number for context in page.contexts] == list(range(len(page.contexts)))
+    assert all(context.above.number < context.number for context in page.contexts[1:])
+    for block in page.blocks:
+        assert page.contexts[block.context.number] is block.context
+        assert block.letters == len("".join(block.words))
+        assert block.link_letters <= block.letters
+
+
 @pytest.mark.parametrize(
     ("html", "texts"),
     [
