@@ -10,13 +10,13 @@ import numpy as np
 
 from kb_pipeline.core.passage_kinds import PassageKind
 from kb_pipeline.store.damage import usable
-from kb_pipeline.store.lance import read_pages
+from kb_pipeline.store.lance import in_pages, read_pages, read_rows
 from kb_pipeline.store.lance_indexes import FULL_TEXT_COLUMN, VECTOR_COLUMN
 from kb_pipeline.store.layouts import as_pieces
 from kb_pipeline.store.multivectors import matrices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -98,6 +98,15 @@ def of_pages(live: Searchable, page_ids: Sequence[str], vector: Question) -> dic
     for passage in _passages(rows, vector):
         found[passage.page_id].append(passage)
     return found
+
+
+def leads(live: Searchable, page_ids: Collection[str], vector: Question) -> dict[str, float]:
+    """How near the first piece of each of these pages is to the question."""
+    column = live.layout.vector_column
+    wanted = f"ordinal = 0 AND {in_pages(sorted(page_ids))}" if page_ids else "false"
+    rows = read_rows(live.table, where=wanted, columns=["page_id", column])
+    firsts = [pieces[0] for pieces in matrices(rows[column])]
+    return {page_id: float(first @ vector) for page_id, first in zip(rows["page_id"].to_pylist(), firsts, strict=True)}
 
 
 def _passages(rows: pa.Table, question: Question | None) -> list[Passage]:

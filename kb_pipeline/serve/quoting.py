@@ -26,7 +26,7 @@ _LEFT_OUT_TOKENS: Final = 4
 _GAP: Final = "\n\n"
 RELEVANT: Final = 0.6
 """Of another piece of the page: how near it must be to the question, as a share of the best one's nearness."""
-MOST_PIECES: Final = 6
+MOST_PIECES: Final = 10
 
 Place = tuple[int, int]
 """Ordinal of a passage on its page, and number of a piece in it."""

@@ -10,7 +10,7 @@ import structlog
 
 from kb_pipeline.embed import open_embedder
 from kb_pipeline.errors import ConfigError, NotLive, StoreUnavailable
-from kb_pipeline.serve.candidates import by_meaning, by_words, of_pages
+from kb_pipeline.serve.candidates import by_meaning, by_words, leads, of_pages
 from kb_pipeline.serve.quoting import Chosen
 from kb_pipeline.serve.ranking import fused, in_order
 from kb_pipeline.store.damage import usable
@@ -151,4 +151,6 @@ def _ranked(live: Searchable, question: str, mode: SearchMode, wanted: int, vect
     near = by_meaning(live, vector, wanted)
     if mode is SearchMode.VECTOR:
         return in_order((passage.nearness, passage) for passage in near)
-    return fused(question, near, by_words(live, question, wanted, vector))
+    worded = by_words(live, question, wanted, vector)
+    page_ids = {passage.page_id for passage in [*near, *worded]}
+    return fused(question, near, worded, leads(live, page_ids, vector))
