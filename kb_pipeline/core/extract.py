@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kb_pipeline.core.html_tree import Node
     from kb_pipeline.core.trace import Trace
 
-EXTRACTOR_VERSION: Final = "5"
+EXTRACTOR_VERSION: Final = "6"
 """Raised with every change that gives another text, or other facts of it, for the same body."""
 
 _FULL_QUALITY_CHARACTERS: Final = 1_000

@@ -23,6 +23,11 @@ _PAGE_IDS: Final = re.compile(
     r"(?:__)?(?:next|nuxt|root|app|page|main|content|wrapper|container|body|top|primary|inner|main-?content|page-content|skip\S*"
     r"|(?:article|page|post|site|body)[-_]?(?:container|body|wrapper|content))"
 )
+_NUMBERED: Final = re.compile(
+    r"id[mp]?-?\d[\d.-]*|d\d+e\d+|n1[0-9a-f]{4,7}"  # DocBook's and docutils'
+    r"|ember\d+|ext-gen\d+|gwt-uid-\d+|yui_\d\S*|:r\w*:|(?:radix|headlessui|react-aria)\S*\d\S*"  # scripts'
+)
+"""Ids that a program gave by counting: the next edition, with one section more, gives each to another."""
 
 
 class SectionAnchors:
@@ -31,6 +36,10 @@ class SectionAnchors:
     def __init__(self) -> None:
         self._fragment = ""
         self._noted_at = -1
+        self._noted: set[str] = set()
+        """All that was passed where the last one was,"""
+        self._given: set[str] = set()
+        """and those of sections."""
 
     def note(self, node: Node, place: int) -> None:
         """Remember an element's id. `place` tells how much had been written before it."""
@@ -39,10 +48,26 @@ class SectionAnchors:
             return
         fragment = attributes.get("id") or (attributes.get("name") if node.tag == "a" else None)
         if fragment and not _PAGE_IDS.fullmatch(fragment.lower()):
+            if self._noted_at != place:
+                self._noted.clear()
+            self._noted.add(fragment)
             self._fragment, self._noted_at = fragment, place
 
     def of(self, heading: Node, place: int | None) -> str | None:
-        """A heading's own id, one inside it, its permalink's target, or the id noted at the same place."""
+        """A heading's own id, one inside it, its permalink's target, or the id noted at the same place. Instead of one
+        that a program gave by counting, that of the section around it which has a better one."""
+        fragment = self._nearest(heading, place)
+        if fragment is None:
+            return None
+        if _is_numbered(fragment):
+            begun = self._noted if self._noted_at == place else ()
+            around = (above.get("id") for above in heading.ancestors())
+            sections = (above for above in around if above in self._given or above in begun)
+            fragment = next((above for above in sections if not _is_numbered(above)), fragment)
+        self._given.add(fragment)
+        return fragment
+
+    def _nearest(self, heading: Node, place: int | None) -> str | None:
         for node in heading.iter():
             fragment = node.get("id") or (node.get("name") if node.tag == "a" else "")
             if fragment and node.tag != "button":
@@ -52,6 +77,10 @@ class SectionAnchors:
         if (following := _next_link(heading)) is not None:
             return following.get("href")[1:]
         return self._fragment if self._fragment and self._noted_at == place else None
+
+
+def _is_numbered(fragment: str) -> bool:
+    return _NUMBERED.fullmatch(fragment.lower()) is not None
 
 
 def _next_link(heading: Node) -> Node | None:

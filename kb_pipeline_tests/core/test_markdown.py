@@ -272,6 +272,28 @@ def test_the_anchor_of_a_section_is_found_wherever_the_page_has_it(html, anchor)
     assert text.markdown.startswith("## T\n")
 
 
+@pytest.mark.parametrize(
+    ("html", "anchors"),
+    [
+        ("<div id=COPY><div id=id-1.9.3><h2>A</h2></div><div id=id-1.9.3.6><h2>B</h2></div></div>", ["COPY", "COPY"]),
+        (
+            "<div id=COPY><h2>A</h2><div id=own><h3>B</h3><div id=idm45><h4>C</h4></div></div></div>",
+            ["COPY", "own", "own"],
+        ),
+        ("<div id=id1><h2>A</h2><div id=id2><h3>B</h3></div></div>", ["id1", "id2"]),
+        ("<div id=COPY><h2>A</h2></div><div id=ad><i></i></div><div id=d0e12><h2>B</h2></div>", ["COPY", "d0e12"]),
+        ("<div id=far><p>x</p><div id=:r1:><h2>A</h2></div></div>", [":r1:"]),
+        (
+            "<div id=COPY><h2>A</h2><h2 id=step-2>B</h2><h2 id=id-of-a-site>C</h2></div>",
+            ["COPY", "step-2", "id-of-a-site"],
+        ),
+    ],
+)
+def test_an_id_that_was_given_by_counting_is_no_anchor_where_the_section_around_has_a_better_one(html, anchors):
+    text = extract_html(f"<main>{html}<p>x</p></main>", URL)
+    assert [anchor for _, anchor in text.anchors] == anchors
+
+
 def test_anchors_count_headings_and_a_far_id_belongs_to_none():
     text = extract_html("<main><div id=far><p>x</p><h2>A</h2></div><h2 id=b>B</h2></main>", URL)
     assert text.anchors == ((1, "b"),)
