@@ -13,6 +13,7 @@ from kb_pipeline.errors import ConfigError, NotLive, StoreUnavailable
 from kb_pipeline.serve.candidates import by_meaning, by_words, leads, of_pages
 from kb_pipeline.serve.quoting import Chosen
 from kb_pipeline.serve.ranking import fused, in_order
+from kb_pipeline.serve.spelling import as_spelled
 from kb_pipeline.store.damage import usable
 from kb_pipeline.store.lance import count_rows
 from kb_pipeline.store.layouts import searchable
@@ -62,7 +63,8 @@ def search(
 ) -> list[Hit]:
     """The best passages of the live version, best first: at most three a page, and one text once, whatever addresses
     it has. Each quotes what else its page says of the question (`serve.quoting`). The question is plain words (no
-    operators), read to 1,000 characters; an empty one finds nothing.
+    operators), read to 1,000 characters, and but for SearchMode.TEXT as the site spells them (`serve.spelling`); an
+    empty one finds nothing.
 
     Raises SiteNotFound, NotLive before the first publication, ConfigError when the live vectors were made by another
     model than the one that is set, or by a version of this program whose tables this one does not know, StoreError.
@@ -136,6 +138,8 @@ def answer(
     question = _as_asked(question)
     if not question or count_rows(live.table) == 0:
         return []
+    if embedder is not None:
+        question = as_spelled(live, question, embedder.count_tokens)
     vector = embedder.embed_query(question) if embedder else None
     chosen = Chosen(_ranked(live, question, mode, max(CANDIDATES, 4 * limit), vector), limit)
     if vector is None:  # what else a page says of the question is told by vectors alone

@@ -6,6 +6,7 @@ from kb_pipeline.core.chunking import embedding_input
 from kb_pipeline.errors import ConfigError, NotLive, SiteNotFound
 from kb_pipeline.serve.quoting import LEFT_OUT, PASSAGES_A_PAGE, QUOTED_TOKENS
 from kb_pipeline.serve.search import SearchMode, search
+from kb_pipeline.serve.spelling import LEAST_TEXTS
 from kb_pipeline.store.vectors import LIVE_TAG
 from kb_pipeline_tests.embed.hash_embedder import HashEmbedder
 from kb_pipeline_tests.stages.earlier_layout import as_before_pieces
@@ -123,6 +124,20 @@ def test_a_hit_quotes_what_else_its_page_says_of_the_question(written):
     assert "Signals" in [part.heading_path[-1] for part in hit.parts]
     assert all(part.text in hit.text for part in hit.parts)
     assert written.embedder.count_tokens(hit.text) <= QUOTED_TOKENS
+
+
+def test_a_misspelled_word_finds_what_the_right_one_does(written):
+    class Model(HashEmbedder):
+        def count_tokens(self, text):
+            return super().count_tokens(text) + text.count("harbuor")
+
+    for n in range(LEAST_TEXTS):
+        written.write(f"port{n}", prose(f"port {n}, which is a harbour"))
+    written.refresh()
+    written.embedder = Model()
+    found = ask(written, "harbuor tide")
+    assert found == ask(written, "harbour tide")
+    assert ask(written, "harbuor", mode=SearchMode.TEXT) == []
 
 
 def test_the_first_hits_are_the_same_however_many_are_asked_for_and_quote_no_passage_twice(written):
