@@ -2,7 +2,7 @@
 
     python -m benchmarks.train_blocks DATA            writes kb_pipeline/core/block_model.npz
     python -m benchmarks.train_blocks DATA --check    five folds, split by host; writes nothing but the folds' models
-    python -m benchmarks.train_blocks DATA --check --keep FOLDER   keeps them, for benchmarks.extraction --model
+    python -m benchmarks.train_blocks DATA --check --keep FOLDER   keeps them there, as fold0.npz and so on
 
 Needs what `pip install '.[train]'` brings. The same pages, packages and number of threads give the same weights. The
 word tables are made from other hosts than those they are applied to, in training too: a word that one site alone uses,
