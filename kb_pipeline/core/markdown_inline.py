@@ -17,8 +17,11 @@ _SYNTAX: Final = re.compile(
 )
 _SYNTAX_SIGNS: Final = "*`\\_<&[~"
 """What every syntax begins with: to look for each of these takes a fraction of looking for syntax."""
-_LINE_START: Final = re.compile(r"^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+$|-{2,}$|~{3,}|:(?=\s))")
-_MAY_BE_LINE_START: Final = frozenset("#-+>=~:")
+# The last one defines what a link refers to, and would show nothing.
+_LINE_START: Final = re.compile(
+    r"^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+$|-{2,}$|~{3,}|:(?=\s)|\[(?:[^\[\]\\]|\\.)*+(?:\]:|$))"
+)
+_MAY_BE_LINE_START: Final = frozenset("#-+>=~:[")
 _NUMBER_START: Final = re.compile(r"(\d{1,9})[.)](?=\s|$)")
 # A line break in the source between two letters of a script without spaces is none (CSS Text 3, 4.1.3).
 _WIDE: Final = "[\u2e80-\u303f\u3041-\u30ff\u3400-\u9fff\uff00-\uff60]"
@@ -135,6 +138,9 @@ class InlineText:
             return
         first = next(place for place in range(start + 1, len(self.parts)) if self.parts[place].strip())
         blank = any(self.parts[start + 1 : first])
+        if blank and start and self.parts[start - 1].endswith((" ", "\n")):
+            blank = False
+            self.visible -= 1
         self.parts[start:first] = [*[""] * (first - start - 1), f" {before}" if blank else before]
         self.parts.append(after)
 

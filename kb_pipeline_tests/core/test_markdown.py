@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -31,11 +31,15 @@ def test_headings_keep_their_levels_and_one_line_each():
     ("html", "written"),
     [
         ("Zu\u00adcker\u200b f\u00fcr alle", "Zucker f\u00fcr alle"),
-        ("Zucker\u00a0f\u00fcr <b>alle </b>!", "Zucker f\u00fcr **alle** !"),
+        ("Zucker\u00a0f\u00fcr <b> alle </b>!", "Zucker f\u00fcr **alle** !"),
+        ("a <i> <b> c</b></i> <a href=/d> d</a>", "a ***c*** [d](https://docs.example/d)"),
         ("\u4e00\n\u4e8c", "\u4e00\u4e8c"),
         ("12) and 3. of 4", "12\\) and 3. of 4"),
         ("1.5 and 2) more", "1.5 and 2) more"),
         ("a_b * c ~d", "a_b \\* c ~d"),
+        ("[1]: the first note", "\\[1]: the first note"),
+        ("[one<br>two]: three", "\\[one  \ntwo]: three"),
+        ("[1] the first note", "[1] the first note"),
     ],
 )
 def test_text_loses_what_nobody_sees_and_says_nothing_that_markdown_would_read_otherwise(html, written):
@@ -251,6 +255,7 @@ def test_invisible_characters_and_white_space_are_normalised():
 
 
 def test_visible_characters_leave_markdown_syntax_uncounted():
+    assert extract_html("<main><p>a <i> <b> c</b></i> <b> d</b> e</p></main>", URL).characters == len("a c d e")
     text = extract_html('<main><h1>Abc</h1><p>de <b>f</b> <a href="/x">g</a></p><ul><li>h</ul></main>', URL)
     assert text.characters == len("Abc" + "de f g" + "h")
 
@@ -318,7 +323,9 @@ WORDS = st.text(alphabet="ab*_`#[]()<>|~\\-+.!1: \n", min_size=1, max_size=30)
 
 
 @given(WORDS)
+@example("[1]: <a>")
 def test_whatever_a_paragraph_says_a_reader_of_the_markdown_sees(words):
+    assume("\\(" not in words and "\\[" not in words)  # these are formulas
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     parsed = READER.parse(markdown(f"<p>{escaped}</p>"))
     seen = "".join(child.content for token in parsed if token.type == "inline" for child in token.children)
