@@ -105,8 +105,8 @@ def leads(live: Searchable, page_ids: Collection[str], vector: Question) -> dict
     column = live.layout.vector_column
     wanted = f"ordinal = 0 AND {in_pages(sorted(page_ids))}" if page_ids else "false"
     rows = read_rows(live.table, where=wanted, columns=["page_id", column])
-    firsts = [pieces[0] for pieces in matrices(rows[column])]
-    return {page_id: float(first @ vector) for page_id, first in zip(rows["page_id"].to_pylist(), firsts, strict=True)}
+    firsts = zip(rows["page_id"].to_pylist(), matrices(rows[column]), strict=True)
+    return {page_id: float(pieces[0] @ vector) for page_id, pieces in firsts if len(pieces)}
 
 
 def _passages(rows: pa.Table, question: Question | None) -> list[Passage]:
