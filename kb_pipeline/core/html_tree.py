@@ -310,7 +310,7 @@ def _parse(html: str) -> tuple[list[Node], list[Node], bool]:
 
 
 def _utf_8(html: str) -> bytes:
-    """The page without zeros. Most of a page's pieces are ASCII, which takes no time to encode, and hardly any page is."""
+    """The page without zeros. Most pieces of a page are ASCII, which takes no time to encode; whole pages are not."""
     pieces = (html[start : start + _ENCODED_AT_ONCE] for start in range(0, len(html), _ENCODED_AT_ONCE))
     return b"".join([piece.encode("utf-8", "replace") for piece in pieces]).replace(b"\0", b"")
 
