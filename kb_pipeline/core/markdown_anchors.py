@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from kb_pipeline.core.html_tree import Node
@@ -28,6 +29,9 @@ _NUMBERED: Final = re.compile(
     r"|ember\d+|ext-gen\d+|gwt-uid-\d+|yui_\d\S*|:r\w*:|(?:radix|headlessui|react-aria)\S*\d\S*"  # scripts'
 )
 """Ids that a program gave by counting: the next edition, with one section more, gives each to another."""
+
+_MOST_AROUND: Final = 40
+"""Elements around a heading that are asked for a better id: a page of headings far down took twice as long without."""
 
 
 class SectionAnchors:
@@ -61,7 +65,7 @@ class SectionAnchors:
             return None
         if _is_numbered(fragment):
             begun = self._noted if self._noted_at == place else ()
-            around = (above.get("id") for above in heading.ancestors())
+            around = (above.get("id") for above in islice(heading.ancestors(), _MOST_AROUND))
             sections = (above for above in around if above in self._given or above in begun)
             fragment = next((above for above in sections if not _is_numbered(above)), fragment)
         self._given.add(fragment)
