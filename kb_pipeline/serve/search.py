@@ -63,7 +63,7 @@ def search(
 ) -> list[Hit]:
     """The best passages of the live version, best first: at most three a page, and one text once, whatever addresses
     it has. Each quotes what else its page says of the question (`serve.quoting`). The question is plain words (no
-    operators), read to 1,000 characters, and but for SearchMode.TEXT as the site spells them (`serve.spelling`); an
+    operators), read to 1,000 characters, and for SearchMode.FUSED as the site spells them (`serve.spelling`); an
     empty one finds nothing.
 
     Raises SiteNotFound, NotLive before the first publication, ConfigError when the live vectors were made by another
@@ -138,7 +138,7 @@ def answer(
     question = _as_asked(question)
     if not question or count_rows(live.table) == 0:
         return []
-    if embedder is not None:
+    if embedder is not None and mode is SearchMode.FUSED:  # by meaning alone, no index of words is asked
         question = as_spelled(live, question, embedder.count_tokens)
     vector = embedder.embed_query(question) if embedder else None
     chosen = Chosen(_ranked(live, question, mode, max(CANDIDATES, 4 * limit), vector), limit)
