@@ -95,9 +95,9 @@ def test_tags_that_are_not_looked_for_have_no_bit():
     assert bits(["h1", "pre", "blink"]) == BIT_OF["h1"] | BIT_OF["pre"]
 
 
-@pytest.mark.parametrize("long", [0, 4_090, 4_095, 4_096, 9_000])
+@pytest.mark.parametrize("long", [0, *range(4_080, 4_100), 9_000])
 def test_a_page_is_read_as_it_is_written_wherever_its_signs_stand(long):
     text = f"{'a' * long}\u2026\ud83d\0\U0001f600z"
-    document, cut = parse_html(f"<p>{text}</p>")
+    document, cut = parse_html(f"<p>{text}")
     assert not cut
     assert document.text() == text.replace("\0", "").replace("\ud83d", "?")
